@@ -1,0 +1,45 @@
+//! Many problems at once.
+
+use super::{Diagnostic, Level};
+
+/// All problems found so far. `Err(Diagnostics)` always holds at least one error.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.0.push(diagnostic);
+    }
+
+    pub fn extend(&mut self, other: Diagnostics) {
+        self.0.extend(other.0);
+    }
+
+    pub fn has_errors(&self) -> bool {
+        self.0.iter().any(|diagnostic| diagnostic.level == Level::Error)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.0.iter()
+    }
+
+    /// By file, then by place; what has no place comes first.
+    pub fn sort(&mut self) {
+        self.0.sort_by(|left, right| {
+            let key = |diagnostic: &Diagnostic| {
+                (diagnostic.source.as_ref().map(|source| source.path.clone()), diagnostic.span)
+            };
+            key(left).cmp(&key(right))
+        });
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self(vec![diagnostic])
+    }
+}

@@ -1,0 +1,37 @@
+//! The text a diagnostic points into.
+
+/// A file as it was read. Big data files keep only the lines that are shown: `text` may be one record.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// As the user wrote it.
+    pub path: String,
+    pub text: String,
+    /// Line number of the first line of `text`: 1 for whole files.
+    pub first_line: u32,
+}
+
+impl Source {
+    pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { path: path.into(), text: text.into(), first_line: 1 }
+    }
+}
+
+/// A place: line and column count from 1, columns in characters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    pub line: u32,
+    pub column: u32,
+    /// Characters to underline; 0: the rest of the line.
+    pub length: u32,
+}
+
+impl Span {
+    pub fn new(line: u32, column: u32, length: u32) -> Self {
+        Self { line, column, length }
+    }
+
+    /// A whole line.
+    pub fn line(line: u32) -> Self {
+        Self { line, column: 1, length: 0 }
+    }
+}

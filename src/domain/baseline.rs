@@ -1,0 +1,64 @@
+//! The per-case scores of the last accepted runs: what a run is compared with.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CaseId, Digest, MetricName, MetricSpec, TargetName};
+
+/// Where a baseline came from; shown in every report.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaselineSource {
+    /// Path or address as the suite names it (redacted by the sinks).
+    pub place: String,
+    /// Digest of the bytes that were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+}
+
+/// One accepted run of the pool, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaselineRun {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// RFC 3339, UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// Who accepted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Trials a case.
+    #[serde(default)]
+    pub trials: u32,
+}
+
+/// One case under one target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BaselineCase {
+    pub id: CaseId,
+    pub target: TargetName,
+    pub content: Option<Digest>,
+    pub cluster: Option<Arc<str>>,
+    pub tags: Vec<Arc<str>>,
+    /// Metric → run (parallel to `Baseline::runs`) → valid trial scores in the metric's own scale; empty: none.
+    pub scores: BTreeMap<MetricName, Vec<Vec<f64>>>,
+    /// Metrics that do not apply to this case.
+    pub not_applicable: Vec<MetricName>,
+    /// False where the target failed in every run and trial.
+    pub answered: bool,
+    /// The newest run's answer, cut to 2,000 characters: shown beside the new one when the case breaks.
+    pub answer: Option<String>,
+}
+
+/// A pool of up to ten accepted runs with the same fingerprints.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Baseline {
+    pub source: BaselineSource,
+    pub suite: String,
+    pub runs: Vec<BaselineRun>,
+    pub metrics: Vec<MetricSpec>,
+    /// Sorted by (id, target).
+    pub cases: Vec<BaselineCase>,
+}

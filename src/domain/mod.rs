@@ -1,0 +1,40 @@
+//! The nouns that flow through scoregate. They say what things are; there is no I/O and no async here.
+//!
+//! `Case` → (`Answer` | `Failure`) → `Score` → `Outcome` → `Run` → (with a `Baseline`) → `Verdict`.
+//! Every other room imports this one; this one imports none.
+//!
+//! Promise: a `Measurement` is a value or the reason why there is none. Nothing here can hold a NaN score.
+
+mod answer;
+mod baseline;
+mod case;
+mod env;
+mod event;
+mod failure;
+mod fingerprint;
+mod metric;
+mod outcome;
+mod retry;
+mod run;
+mod score;
+mod secret;
+mod usage;
+mod verdict;
+
+pub use answer::{Answer, Context};
+pub use baseline::{Baseline, BaselineCase, BaselineRun, BaselineSource};
+pub use case::{Case, CaseId, ExpectedContext, Place};
+pub use env::Env;
+pub use event::{Event, EventSink};
+pub use failure::{Failure, FailureKind, Side};
+pub use fingerprint::{Digest, Fingerprint};
+pub use metric::{Direction, MetricName, MetricSpec, ScoreKind, TargetName};
+pub use outcome::Outcome;
+pub use retry::{Allowance, RateHint, RetryClass};
+pub use run::{CaseRecord, Cell, Completion, Run, RunHeader, TrialRecord};
+pub use score::{Measurement, Reading, Score, SkipReason};
+pub use secret::{Redactor, Secret, SecretError};
+pub use usage::{CallCounts, Usage, Usd};
+pub use verdict::{
+    BrokenCase, CaseChanges, Comparison, Decision, Reason, RuleKind, RuleVerdict, Severity, Verdict, VerdictCounts,
+};

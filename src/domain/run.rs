@@ -1,0 +1,129 @@
+//! Everything one invocation measured, as numbers. Texts stay in `results.jsonl`; memory grows by a few numbers a case.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CallCounts, CaseId, Digest, FailureKind, MetricSpec, Place, Side, SkipReason, TargetName, Usage, Usd};
+
+/// Line 1 of `results.jsonl`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunHeader {
+    /// Stable for the same suite, data and start time.
+    #[serde(default)]
+    pub id: String,
+    #[serde(default)]
+    pub suite: String,
+    /// Digest of the suite file as written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite_digest: Option<Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dataset_digest: Option<Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Version of scoregate.
+    #[serde(default)]
+    pub tool: String,
+    /// RFC 3339, UTC, whole seconds. A declared time field: the only thing that differs between two equal runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<String>,
+    #[serde(default)]
+    pub targets: Vec<TargetName>,
+    /// In the suite's order.
+    #[serde(default)]
+    pub metrics: Vec<MetricSpec>,
+    /// Model names by their key in the suite.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub models: serde_json::Map<String, serde_json::Value>,
+    /// Cases selected.
+    #[serde(default)]
+    pub cases: u64,
+    #[serde(default)]
+    pub trials: u32,
+    /// True where `where`, `sample` or a selection left cases out: such a run cannot become a baseline.
+    #[serde(default)]
+    pub filtered: bool,
+    /// `run.record` of the suite: experiment parameters.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub record: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The last line of `results.jsonl`; without it the file is cut off.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Completion {
+    /// False after a cancellation, a spent budget or a stopped endpoint.
+    pub complete: bool,
+    /// Why not complete, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Outcome lines before this one.
+    pub outcomes: u64,
+    #[serde(default)]
+    pub calls: CallCounts,
+    #[serde(default)]
+    pub usage: Usage,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Usd>,
+    /// Wall time in whole milliseconds. A declared time field.
+    #[serde(default)]
+    pub elapsed_ms: u64,
+}
+
+/// One measured, failed or skipped cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell {
+    Value { value: f64, passed: Option<bool> },
+    Error { kind: FailureKind, side: Side },
+    Unusable { kind: FailureKind },
+    Skipped(SkipReason),
+}
+
+/// One trial of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrialRecord {
+    pub trial: u32,
+    /// `Err`: the target failed (side `Target`) or could not be asked (side `Infra`).
+    pub answered: Result<(), (FailureKind, Side)>,
+    /// Parallel to `RunHeader::metrics`; `None`: no line spoke of this metric.
+    pub cells: Vec<Option<Cell>>,
+    /// `None` where it was not measured now (recorded without it, or cached).
+    pub latency_ms: Option<f64>,
+    pub tokens: Option<u64>,
+    pub cost: Option<Usd>,
+    /// Requests sent for this outcome, target and judges together.
+    pub attempts: u32,
+    /// Byte offset of its line in the results file, for the reports that need the texts.
+    pub offset: u64,
+}
+
+/// All trials of one case under one target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseRecord {
+    pub id: CaseId,
+    pub target: TargetName,
+    pub content: Option<Digest>,
+    pub tags: Vec<Arc<str>>,
+    pub cluster: Option<Arc<str>>,
+    pub place: Option<Place>,
+    pub trials: Vec<TrialRecord>,
+}
+
+/// One run. Cases are in the data set's order, a case's targets in the suite's order.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    pub header: RunHeader,
+    pub cases: Vec<CaseRecord>,
+    /// `None`: the file was cut off.
+    pub completion: Option<Completion>,
+    /// The file the texts are in.
+    pub file: Option<std::path::PathBuf>,
+}
+
+impl Run {
+    /// Position of a metric in the header and in every trial's cells.
+    pub fn metric_index(&self, name: &str) -> Option<usize> {
+        self.header.metrics.iter().position(|metric| &*metric.name == name)
+    }
+}

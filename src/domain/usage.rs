@@ -1,0 +1,53 @@
+//! Tokens, money and counted calls.
+
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+/// US dollars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Usd(pub f64);
+
+/// Tokens of one or more model calls, as the provider counted them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    pub prompt_tokens: u64,
+    pub completion_tokens: u64,
+}
+
+impl Usage {
+    /// True where the provider reported nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
+        self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
+    }
+}
+
+/// Requests of one invocation: what every report shows, so that no retry is silent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallCounts {
+    /// Requests sent (attempts), all kinds.
+    pub requests: u64,
+    /// Of these, attempts after the first of their call.
+    pub retries: u64,
+    /// Answered by the ledger without a request.
+    pub cache_hits: u64,
+    /// Judge replies that had to be asked again in the required form.
+    pub repairs: u64,
+}
+
+impl AddAssign for CallCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.retries += other.retries;
+        self.cache_hits += other.cache_hits;
+        self.repairs += other.repairs;
+    }
+}

@@ -1,0 +1,233 @@
+//! The gate's decision with its evidence. A verdict is a value: failed and inconclusive are as good as passed.
+//!
+//! Differences, thresholds, intervals and means are in the metric's own scale unless a field says "unit scale".
+
+use serde::{Deserialize, Serialize};
+
+use super::{BaselineRun, BaselineSource, CaseId, MetricName, MetricSpec, Place, TargetName};
+
+/// The overall decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    Passed,
+    Failed,
+    Inconclusive,
+    NotEvaluated,
+}
+
+/// Which question a rule asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleKind {
+    /// Is it worse than the baseline? (statistics §5–§9)
+    NotWorse,
+    /// Point comparison of means with an allowed drop.
+    MaxDrop,
+    /// Is the mean at least (`min`) or at most (`max`) the required one? (statistics §11)
+    Threshold,
+    /// Is the share of passing cases high enough?
+    PassRate,
+    /// Does every case reach a score?
+    EachCase,
+    /// Does the given percentile of the cases reach a score?
+    Percentile,
+    /// Do the must-pass cases pass? (statistics §12)
+    MustPass,
+    /// Were enough cells measured? (security §3)
+    Coverage,
+    /// Errors of the target that the baseline did not have (statistics §13.1).
+    NewErrors,
+    /// Is there a comparable baseline?
+    Baseline,
+    /// Was the run carried through?
+    Complete,
+}
+
+/// What a rule found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleVerdict {
+    /// The evidence supports the requirement ("not worse", threshold met).
+    Met,
+    /// The evidence says no.
+    Violated,
+    /// It can be neither confirmed nor ruled out.
+    Inconclusive,
+    /// Nothing to judge it on.
+    NotEvaluated,
+}
+
+/// Why, from a closed set (statistics §9.1, §11.4, §13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    WithinMargin,
+    SmallDrop,
+    Mean,
+    Breaks,
+    Identical,
+    Suspicious,
+    TooFewCases,
+    NoSign,
+    Coverage,
+    Missing,
+    Errors,
+    ThresholdMet,
+    ThresholdMissed,
+    ThresholdUncertain,
+    MustPassFailed,
+    MustPassHeld,
+    JudgeMismatch,
+    NoBaseline,
+    BaselineUnusable,
+    NoCases,
+    NoScores,
+    Incomplete,
+    Complete,
+    NothingNew,
+    DropTooLarge,
+    DropAllowed,
+}
+
+/// What a rule's verdict does to the build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Holds, or is only reported.
+    Ok,
+    /// Said, never decides.
+    Warn,
+    /// Exit code 1.
+    Fail,
+    /// Exit code 3: the evidence does not suffice and the policy asks for it.
+    Block,
+}
+
+/// One rule with all the numbers that a report shows. Fields that a rule does not have are `None`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Empty for rules over the whole run.
+    pub metric: MetricName,
+    pub target: TargetName,
+    pub rule: RuleKind,
+    pub verdict: RuleVerdict,
+    pub reason: Reason,
+    pub severity: Severity,
+    /// Mean over the paired cases, baseline side.
+    pub baseline: Option<f64>,
+    /// Mean over the paired cases (comparison) or over all scored cases (threshold).
+    pub current: Option<f64>,
+    /// `current − baseline` (negative is worse for `higher`, as measured, in the metric's scale).
+    pub delta: Option<f64>,
+    /// Interval for `delta` (comparison) or `current` (threshold), each end at level alpha.
+    pub ci: Option<[f64; 2]>,
+    /// p_mid of the mean guard, unadjusted.
+    pub p: Option<f64>,
+    /// After Holm over the gating metrics.
+    pub p_adjusted: Option<f64>,
+    /// Cases (or clusters) the rule is based on.
+    pub n: u64,
+    /// Cases planned for the metric: `n` of `planned` were measured.
+    pub planned: u64,
+    /// `exact`, `enumeration`, `quantised`, `identical`, `wilson`, `hall_t`, `point`, …
+    pub method: String,
+    /// The required value: threshold, margin (unit scale) or allowed drop.
+    pub limit: Option<f64>,
+    /// Paired cases that scored higher / lower / the same.
+    pub up: u64,
+    pub down: u64,
+    pub same: u64,
+    /// Stable cases that broke, and how many flakiness alone explains (break guard; needs three baseline runs).
+    pub breaks: Option<u64>,
+    pub breaks_expected: Option<f64>,
+    /// Smallest drop this run would have caught in 8 of 10 cases (unit scale).
+    pub detectable: Option<f64>,
+    /// Shown when the candidate is credibly better (statistics §9.3).
+    pub improved: bool,
+    /// One paragraph for a developer (statistics §21), plain text without markup.
+    pub explanation: String,
+}
+
+/// A case that got worse, for "old answer beside new".
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BrokenCase {
+    pub case: CaseId,
+    pub target: TargetName,
+    pub metric: MetricName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    pub baseline: Option<f64>,
+    pub current: Option<f64>,
+    /// `current − baseline`.
+    pub delta: Option<f64>,
+    /// Failed its must-pass rule, or is named by a rule that failed.
+    pub decisive: bool,
+}
+
+/// What changed between the two sets of cases.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CaseChanges {
+    /// In this run only ("new, no baseline").
+    pub added: Vec<CaseId>,
+    /// In the baseline only.
+    pub removed: Vec<CaseId>,
+    /// Same id, other content.
+    pub changed: Vec<CaseId>,
+    /// (removed, added) pairs with equal content: likely renames.
+    pub renamed: Vec<(CaseId, CaseId)>,
+}
+
+/// Planned = the sum of the others, per cell (case × metric × target, trials collapsed).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerdictCounts {
+    /// Distinct cases selected.
+    pub total: u64,
+    /// Cases with a score for every applicable metric.
+    pub scored: u64,
+    /// Cases with an error or unusable reply somewhere.
+    pub errored: u64,
+    /// Cases with something left out, and no error.
+    pub skipped: u64,
+    pub added: u64,
+    pub removed: u64,
+    pub changed: u64,
+    /// Cells planned, measured, failed, unusable, skipped.
+    pub cells: u64,
+    pub cells_scored: u64,
+    pub cells_errored: u64,
+    pub cells_unusable: u64,
+    pub cells_skipped: u64,
+}
+
+/// The whole decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub decision: Decision,
+    /// 0, 1 or 3 (or 130/143 when cancelled): the contract of the README.
+    pub exit_code: u8,
+    /// One sentence: what was decided and why.
+    pub headline: String,
+    pub suite: String,
+    pub rules: Vec<Comparison>,
+    /// Mean number of trials a case used.
+    pub trials: f64,
+    pub cases: VerdictCounts,
+    pub changes: CaseChanges,
+    /// Worst first, at most ten a metric.
+    pub broken: Vec<BrokenCase>,
+    /// Cases that got better, best first, at most ten a metric.
+    pub fixed: Vec<BrokenCase>,
+    /// False where something makes the comparison unfair (judge changed, …); `notes` say what.
+    pub comparable: bool,
+    /// Things a reader must know: no baseline, judge changed, one-run baseline, tolerances in use.
+    pub notes: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<BaselineSource>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub baseline_runs: Vec<BaselineRun>,
+    pub metrics: Vec<MetricSpec>,
+    /// True after a cancellation: reports are marked partial.
+    pub partial: bool,
+    pub alpha: f64,
+}

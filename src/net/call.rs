@@ -1,0 +1,169 @@
+//! One thing wanted from outside, and what came back.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::domain::{Failure, FailureKind, RateHint, RetryClass, Secret};
+
+/// A boxed future, as object-safe traits need it.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Whose error bodies and rate headers to expect (see `net::classify`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// Any HTTP service: status codes and `Retry-After` only.
+    Plain,
+    OpenAi,
+    AzureOpenAi,
+    Anthropic,
+    Gemini,
+    DashScope,
+}
+
+/// What the call is for: which side is blamed, and which limits it shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    Target,
+    Judge,
+    Embedding,
+}
+
+/// Bounds of one attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    pub connect: Duration,
+    /// From the start to the last byte; also bounds a program's life.
+    pub whole: Duration,
+}
+
+/// An HTTP request. Everything but `credentials` is part of the ledger's key.
+#[derive(Clone, Debug)]
+pub struct HttpRequest {
+    pub method: http::Method,
+    pub url: String,
+    pub headers: Vec<(String, String)>,
+    /// Headers whose value is a secret: sent to this origin only, never stored, not in the key.
+    pub credentials: Vec<(String, Secret)>,
+    pub body: Bytes,
+}
+
+/// A program to run once: no shell, own process group, allow-listed environment.
+#[derive(Clone, Debug)]
+pub struct CommandRequest {
+    /// Program and arguments; NUL is refused.
+    pub argv: Vec<String>,
+    pub stdin: Bytes,
+    /// On top of the allow-list (PATH, HOME, LANG, …).
+    pub environment: Vec<(String, String)>,
+    /// Secrets that the suite of the trusted side names.
+    pub credentials: Vec<(String, Secret)>,
+    pub folder: PathBuf,
+}
+
+#[derive(Clone, Debug)]
+pub enum Request {
+    Http(HttpRequest),
+    Command(CommandRequest),
+}
+
+/// A request with all that the engine needs to carry it out.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub request: Request,
+    /// Calls with the same endpoint share limits and fate: provider, base address and model; or the target's name.
+    pub endpoint: Arc<str>,
+    pub purpose: Purpose,
+    pub dialect: Dialect,
+    pub deadlines: Deadlines,
+    /// Part of the ledger's key, so that repetitions stay distinct.
+    pub trial: u32,
+    /// Follow redirects (at most five; credentials never leave the origin). Default off.
+    pub redirects: bool,
+    /// For messages: `faithfulness of case q17`.
+    pub what: String,
+}
+
+/// A complete response. For programs: status is the exit code, `body` standard output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response {
+    pub status: u16,
+    /// Lower-case names. For programs: `stderr` holds an excerpt of standard error.
+    pub headers: Vec<(String, String)>,
+    pub body: Bytes,
+    pub latency: Duration,
+}
+
+impl Response {
+    /// First header of that (lower-case) name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Why a response is not the expected answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rejection {
+    pub kind: FailureKind,
+    pub class: RetryClass,
+    /// Lower case, with a short excerpt where that helps.
+    pub message: String,
+    pub hint: RateHint,
+    /// The text that could not be used, for the reports.
+    pub raw: Option<String>,
+}
+
+impl Rejection {
+    pub fn new(kind: FailureKind, class: RetryClass, message: impl Into<String>) -> Self {
+        Self { kind, class, message: message.into(), hint: RateHint::default(), raw: None }
+    }
+}
+
+/// What carrying out a call took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// Requests sent now (0: from the ledger).
+    pub attempts: u32,
+    pub cached: bool,
+    /// Of the successful attempt, when it was made.
+    pub latency: Duration,
+}
+
+/// The reader: `Ok` accepts the response as the complete, usable answer, which is then kept.
+pub type Accept<'a> = dyn Fn(&Response) -> Result<(), Rejection> + Send + Sync + 'a;
+
+/// Carries out calls. The engine's has ledger, limits, retries and budget; tests bring their own.
+pub trait Transport: Send + Sync {
+    /// # Errors
+    /// After all retries the call allows; `Failure::attempts` says how many requests were sent.
+    fn send<'a>(&'a self, call: &'a Call, accept: &'a Accept<'a>) -> BoxFuture<'a, Result<Receipt, Failure>>;
+}
+
+/// Sends `call` and returns what `read` made of the accepted response, read once.
+///
+/// # Errors
+/// As [`Transport::send`].
+pub async fn exchange<T: Send>(
+    transport: &dyn Transport,
+    call: &Call,
+    read: impl Fn(&Response) -> Result<T, Rejection> + Send + Sync,
+) -> Result<(T, Receipt), Failure> {
+    let slot: Mutex<Option<T>> = Mutex::new(None);
+    let accept = |response: &Response| {
+        let value = read(response)?;
+        if let Ok(mut slot) = slot.lock() {
+            *slot = Some(value);
+        }
+        Ok(())
+    };
+    let receipt = transport.send(call, &accept).await?;
+    let value = slot.into_inner().ok().flatten();
+    match value {
+        Some(value) => Ok((value, receipt)),
+        None => Err(Failure::infra(FailureKind::Internal, "the transport accepted a response without reading it")),
+    }
+}

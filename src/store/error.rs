@@ -1,0 +1,22 @@
+//! What can go wrong with a file of ours.
+
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: std::io::Error },
+    /// The file is there and cannot be right. Never treated as missing.
+    #[error("{}:{line}: {problem}", path.display())]
+    Corrupt { path: PathBuf, line: u64, problem: String },
+    /// Written by a later version of scoregate.
+    #[error("{}: written in format version {found}, this scoregate reads up to {known}; use a newer scoregate", path.display())]
+    Newer { path: PathBuf, found: u64, known: u64 },
+    #[error("{}: does not exist", path.display())]
+    Absent { path: PathBuf },
+    /// Somebody else wrote the file since it was read.
+    #[error("{}: changed while it was being updated; run the command again", path.display())]
+    Conflict { path: PathBuf },
+    #[error("ledger {}: {problem}", path.display())]
+    Ledger { path: PathBuf, problem: String },
+}

@@ -1,0 +1,13 @@
+//! Every byte we keep, each file with a version: results, verdicts, baselines, the ledger.
+//!
+//! Promise: a file is old or new, never half ([`write_atomic`]); what was committed to the ledger survives any kill.
+
+mod error;
+mod line;
+mod results;
+mod write;
+
+pub use error::StoreError;
+pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};
+pub use results::{RESULTS_SCHEMA, ResultsWriter, Texts, read_results};
+pub use write::write_atomic;

@@ -23,7 +23,8 @@ pub struct Kept {
     pub status: u16,
     pub headers: String,
     pub body: Vec<u8>,
-    pub latency_us: u64,
+    /// Microseconds; SQLite's integers are signed.
+    pub latency_us: i64,
 }
 
 enum Order {

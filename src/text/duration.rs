@@ -8,6 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The longest duration that can be written: 366 days.
 pub const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
+/// The name of this form in JSON Schemas, so that a validator can check it with [`parse`].
+pub const FORMAT: &str = "period";
+
 /// Why a text is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
@@ -90,6 +93,7 @@ impl schemars::JsonSchema for Period {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
+            "format": FORMAT,
             "description": "A duration with its unit: `500ms`, `60s`, `2m`, `1h30m`.",
             "examples": ["60s"],
         })

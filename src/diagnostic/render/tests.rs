@@ -79,8 +79,8 @@ fn a_problem_without_a_place_and_one_behind_the_end_are_shown_too() {
     all.push(Diagnostic::error("gone", "not there").at(&source, Span::new(40, 1, 3)));
     insta::assert_snapshot!(render(&all), @r"
     error[no-file]: cannot read `a.yaml`
-      |
-      = help: give the suite's path
+     |
+     = help: give the suite's path
 
     error[end]: the file ends too early
      --> a.yaml:1:1

@@ -175,13 +175,16 @@ impl Place {
     fn of(self, name: &str, source: &Source) -> Span {
         let needle = format!("${{{name}");
         let found = source.text.get(self.offset..).and_then(|rest| {
-            let before = rest.get(..rest.find(&needle)?)?;
+            let ends = |at: usize| rest.get(at.checked_add(needle.len())?..).and_then(|after| after.chars().next());
+            let whole = |at: &usize| matches!(ends(*at), Some('}' | ':'));
+            let places = || rest.match_indices(&needle).map(|(at, _)| at);
+            let at = places().find(whole).or_else(|| places().next())?;
+            let before = rest.get(..at)?;
             let lines = u32::try_from(before.matches('\n').count()).ok()?;
             let on_line = u32::try_from(before.rsplit('\n').next()?.chars().count()).ok()?;
             let column = if lines == 0 { self.span.column.checked_add(on_line)? } else { on_line.checked_add(1)? };
-            let length = u32::try_from(needle.chars().count()).ok()?;
-            let closed = rest.get(before.len().checked_add(needle.len())?..)?.starts_with('}');
-            Some(Span::new(self.span.line.checked_add(lines)?, column, length.saturating_add(u32::from(closed))))
+            let length = u32::try_from(needle.chars().count()).ok()?.saturating_add(u32::from(ends(at) == Some('}')));
+            Some(Span::new(self.span.line.checked_add(lines)?, column, length))
         });
         found.unwrap_or(self.span)
     }

@@ -13,7 +13,7 @@ use super::skeleton::{Skeleton, skeleton};
 use super::spec::{RunSpec, Workers};
 use super::{Block, path::PathError};
 use crate::diagnostic::{Diagnostic, Diagnostics, Source};
-use crate::domain::{Digest, Env, Secret};
+use crate::domain::{Digest, Env, Redactor, Secret};
 
 /// Attempts for one call, the first included.
 const ATTEMPTS: u32 = 6;
@@ -126,6 +126,7 @@ pub(super) fn parse(path: &Path, bytes: &[u8], folder: &Path, env: &Env) -> Resu
     let mut diagnostics = Diagnostics::default();
     let Some(mut node) = read(&source, &mut diagnostics) else { return Err(diagnostics) };
     let secrets = interpolate(&mut node, env, &source, &mut diagnostics);
+    let redactor = Redactor::new(&secrets);
     let skeleton = skeleton(node, &source, &mut diagnostics);
     let root = project_root(folder);
     let suite = skeleton.and_then(|skeleton| {
@@ -150,6 +151,7 @@ pub(super) fn parse(path: &Path, bytes: &[u8], folder: &Path, env: &Env) -> Resu
     match suite {
         Some(suite) if !diagnostics.has_errors() => Ok(suite),
         Some(_) | None => {
+            diagnostics.map_texts(|text| redactor.redact(text));
             diagnostics.sort();
             Err(diagnostics)
         }

@@ -289,4 +289,19 @@ mod tests {
         assert!(matches!(resolve(&root, &root, "data/dangling"), Err(PathError::Link(_))));
         assert!(matches!(inside(&root, &root.join("data/link-that-points-outside.csv")), Err(PathError::Link(_))));
     }
+
+    proptest::proptest! {
+        /// Whatever is written, what is followed lies below the root.
+        #[test]
+        fn nothing_leads_out(reference in "(\\.\\.|\\.|/|data|evals|a|~|C:|\\\\|file:|link-that-points-outside\\.csv| |NUL){0,8}") {
+            let (_outside, root) = project();
+            let root = root.canonicalize().unwrap();
+            for folder in [root.clone(), root.join("evals")] {
+                if let Ok(path) = resolve(&root, &folder, &reference) {
+                    proptest::prop_assert!(path.starts_with(&root), "{} {}", reference, path.display());
+                    proptest::prop_assert!(!path.components().any(|step| step == Component::ParentDir));
+                }
+            }
+        }
+    }
 }

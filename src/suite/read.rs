@@ -18,7 +18,7 @@ pub(super) const MOST_LEVELS: usize = 64;
 /// Values at most, after aliases are expanded: a data set of 50,000 cases written into the suite has well below a million.
 pub(super) const MOST_NODES: usize = 4_000_000;
 /// Values that aliases may add in all.
-pub(super) const MOST_ALIASED: usize = 1_000_000;
+pub(super) const MOST_ALIASED: usize = 500_000;
 /// Copies of values that the reader keeps for aliases.
 const MOST_KEPT: usize = 250_000;
 /// Bytes of stack for reading [`MOST_LEVELS`] levels, with room to spare.

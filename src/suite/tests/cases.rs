@@ -98,7 +98,9 @@ fn a_merged_value_is_placed_where_it_is_written() {
 fn refused_soon(text: &str, limit: &str) {
     let begin = Instant::now();
     let (node, diagnostics) = tree(text);
-    assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+    // One second is the limit of the released program; a test build on a busy machine gets more.
+    let limit_of_time = Duration::from_secs(if cfg!(debug_assertions) { 10 } else { 1 });
+    assert!(begin.elapsed() < limit_of_time, "{:?}", begin.elapsed());
     assert!(node.is_none());
     let problems = list(&diagnostics);
     assert!(problems.len() == 1 && problems[0].starts_with("limit ") && problems[0].contains(limit), "{problems:?}");
@@ -257,4 +259,20 @@ fn a_byte_that_is_no_utf8_is_named_with_its_place() {
     );
     let utf16: Vec<u8> = "\u{feff}name: é\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_eq!(decode::decode("a.yaml", &utf16).unwrap(), "name: é\n");
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(300))]
+
+    /// Whatever the file holds, it is read or refused with a place; nothing panics.
+    #[test]
+    fn any_text_is_read_or_refused(text in "(version: 1|name: a|dataset|evaluators|: |- |\\[|\\]|\\{|\\}|&a |\\*a|<<: |\\$\\{|\\$|\"|\u{a0}|\t|\n|\n  |#|é|!|\\||1\\.10|~|, ){0,24}") {
+        if let Err(diagnostics) = suite(&text) {
+            proptest::prop_assert!(diagnostics.has_errors());
+            proptest::prop_assert!(render(&diagnostics).contains("error["));
+            for diagnostic in diagnostics.iter() {
+                proptest::prop_assert!(diagnostic.span.is_some(), "{:?}", diagnostic);
+            }
+        }
+    }
 }

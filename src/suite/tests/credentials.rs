@@ -74,3 +74,15 @@ fn keys_are_never_filled_in() {
     let suite = suite(&with_target("{ \"${API_KEY}\": 1 }")).unwrap();
     assert_eq!(suite.targets[0].value["${API_KEY}"], 1);
 }
+
+#[test]
+fn a_refused_path_does_not_show_where_it_came_from() {
+    let text = problems(&format!("{SMALL}run: {{ ledger: \"/tmp/${{API_KEY}}\" }}\n"));
+    assert!(text.contains("`/tmp/***` is an absolute path") && !text.contains("sk-very"), "{text}");
+}
+
+#[test]
+fn a_variable_is_not_mistaken_for_a_longer_one_beside_it() {
+    let found = brief(&with_target("{ a: \"${API_KEY} ${API}\" }"));
+    assert_eq!(found, ["missing-variable 7:28 the environment variable `API` is not set"]);
+}

@@ -95,3 +95,20 @@ fn all_broken_texts_of_a_body_are_reported_with_their_place() {
     let pointers: Vec<&str> = errors.iter().map(|error| error.pointer.as_str()).collect();
     assert_eq!(pointers, vec!["/a~1b/0", "/c"]);
 }
+
+proptest::proptest! {
+    /// Any text is a template or refused inside itself; a text without `{{` is itself.
+    #[test]
+    fn any_text_is_a_template_or_refused(text in "(\\{\\{|\\}\\}|\\{|\\}| |input|x|\\.|\\||json|\"|é|😀){0,16}") {
+        match Template::parse(&text, NAMES) {
+            Ok(template) => {
+                let value = Value::from("{{ input }}");
+                let filled = template.render(&|_| Some(Cow::Borrowed(&value))).unwrap();
+                if !text.contains("{{") {
+                    proptest::prop_assert_eq!(filled, text);
+                }
+            }
+            Err(error) => proptest::prop_assert!(error.column <= text.chars().count()),
+        }
+    }
+}

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use jsonschema::ValidationError;
-use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
-use jsonschema::types::JsonType;
+use jsonschema::error::ValidationErrorKind as Kind;
 use serde_json::Value;
 
 use super::Block;
+use super::accepted::{Accepted, is_word, refuses, with_article, word};
 use super::locate::{escape, unescape};
 use crate::diagnostic::Diagnostic;
 use crate::domain::MASK;
@@ -91,13 +91,6 @@ fn drop_explained(findings: &mut Vec<Finding>) {
 struct Explainer<'x> {
     schema: &'x Value,
     block: &'x Block,
-}
-
-/// What a place accepts.
-#[derive(Default)]
-struct Accepted {
-    types: BTreeSet<&'static str>,
-    words: Vec<Value>,
 }
 
 impl Explainer<'_> {
@@ -309,74 +302,4 @@ fn unknown_key(pointer: &str, key: &str, known: &[String]) -> Finding {
         .or_else(|| known().next().map(|_| format!("known here: {}", suggest::list(known(), "and"))));
     Finding::new(&format!("{pointer}/{}", escape(key)), At::Key, "unknown-key", format!("unknown key `{key}`"))
         .help(help)
-}
-
-impl Accepted {
-    fn add(&mut self, error: &ValidationError<'_>) {
-        match error.kind() {
-            Kind::Type { kind: TypeKind::Single(kind) } => {
-                self.types.insert(type_name(*kind));
-            }
-            Kind::Type { kind: TypeKind::Multiple(kinds) } => self.types.extend(kinds.iter().map(type_name)),
-            Kind::Constant { expected_value } => self.word(expected_value),
-            Kind::Enum { options } => options.as_array().into_iter().flatten().for_each(|option| self.word(option)),
-            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-                let at = error.instance_path().as_str();
-                context
-                    .iter()
-                    .flatten()
-                    .filter(|inner| inner.instance_path().as_str() == at)
-                    .for_each(|inner| self.add(inner));
-            }
-            _ => {}
-        }
-    }
-
-    fn word(&mut self, value: &Value) {
-        if !value.is_null() && !self.words.contains(value) {
-            self.words.push(value.clone());
-        }
-    }
-}
-
-/// True where the value at `pointer` itself is of the wrong sort.
-fn refuses(error: &ValidationError<'_>, pointer: &str) -> bool {
-    if error.instance_path().as_str() != pointer {
-        return false;
-    }
-    match error.kind() {
-        Kind::Type { .. } | Kind::Constant { .. } | Kind::Enum { .. } => true,
-        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-            context.iter().all(|branch| branch.iter().any(|error| refuses(error, pointer)))
-        }
-        _ => false,
-    }
-}
-
-fn is_word(error: &ValidationError<'_>) -> bool {
-    matches!(error.kind(), Kind::Constant { .. } | Kind::Enum { .. })
-}
-
-fn word(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-fn type_name(kind: JsonType) -> &'static str {
-    match kind {
-        JsonType::Null => "nothing",
-        JsonType::Boolean => "`true` or `false`",
-        JsonType::Integer => "whole number",
-        JsonType::Number => "number",
-        JsonType::String => "text",
-        JsonType::Array => "list",
-        JsonType::Object => "mapping",
-    }
-}
-
-fn with_article(name: &str) -> String {
-    match name {
-        "text" => "text".to_owned(),
-        name if name.starts_with('`') => name.to_owned(),
-        name => format!("a {name}"),
-    }
 }

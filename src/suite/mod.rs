@@ -8,6 +8,7 @@
 //! used as it is written, or refused. Variables are put in after parsing, so what they hold is never read as YAML.
 //! Deliberately absent: includes, expressions, code.
 
+mod accepted;
 mod block;
 mod decode;
 mod explain;

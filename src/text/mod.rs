@@ -1,1 +1,5 @@
-//! (being built)
+//! Pure text tools, each with a definition of its own: they take values and return values.
+
+pub mod duration;
+pub mod suggest;
+pub mod template;

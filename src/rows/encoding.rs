@@ -3,7 +3,7 @@
 //! Without a declaration a file is UTF-8, or UTF-16 where it begins with that byte order mark. One mark is taken off.
 //! Nothing is replaced by U+FFFD: the first byte that does not fit is an error with line and offset.
 
-use encoding_rs::{DecoderResult, Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{DecoderResult, Encoding, REPLACEMENT, UTF_8};
 
 use super::budget;
 use super::problem::{at, count32};
@@ -182,19 +182,17 @@ pub(crate) fn is_utf8(declared: Option<&'static Encoding>) -> bool {
     declared.is_none_or(|encoding| encoding == UTF_8)
 }
 
-/// What a declared UTF-16 may be read as, used by tests.
-#[cfg(test)]
-pub(crate) const UTF_16: [&Encoding; 2] = [UTF_16LE, UTF_16BE];
-
 #[cfg(test)]
 mod tests {
+    use encoding_rs::{UTF_16BE, UTF_16LE};
+
     use super::*;
 
     #[test]
     fn a_declared_encoding_is_decoded_exactly() {
         let gbk = encoding_rs::GBK.encode("苹果，怎么说？\n").0.into_owned();
         assert_eq!(decode("f", gbk, Some(declared("gbk").unwrap())).unwrap(), "苹果，怎么说？\n");
-        for encoding in UTF_16 {
+        for encoding in [UTF_16LE, UTF_16BE] {
             let unit = |unit: u16| if encoding == UTF_16LE { unit.to_le_bytes() } else { unit.to_be_bytes() };
             let bytes: Vec<u8> = "\u{FEFF}a😀".encode_utf16().flat_map(unit).collect();
             assert_eq!(decode("f", bytes.clone(), None).unwrap(), "a😀");

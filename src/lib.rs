@@ -16,6 +16,7 @@
 //! | [`suite`] | the YAML file → a validated suite |
 //! | [`store`] | every byte we keep: results, verdicts, baselines, the ledger |
 //! | [`provider`] | one model API call in each dialect |
+//! | [`rows`] | data files → rows and recorded answers |
 //! | [`dataset`] | rows → cases |
 //! | [`target`] | systems under test: a case → an answer |
 //! | [`evaluator`] | a case and an answer → a score |
@@ -38,6 +39,7 @@ pub mod host;
 pub mod net;
 pub mod provider;
 pub mod report;
+pub mod rows;
 pub mod stats;
 pub mod store;
 pub mod suite;

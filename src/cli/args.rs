@@ -52,9 +52,6 @@ pub(super) struct RunArgs {
     /// What the ledger is used for
     #[arg(long, value_enum, default_value_t = LedgerUse::On)]
     pub(super) ledger: LedgerUse,
-    /// Post the comment, summary, annotations and outputs where the host is known
-    #[arg(long)]
-    pub(super) publish: bool,
 }
 
 /// What the ledger is used for.
@@ -112,10 +109,7 @@ pub(super) enum BaselineCommand {
         baseline: PathBuf,
     },
     /// Compare two baselines case by case
-    Diff {
-        old: PathBuf,
-        new: PathBuf,
-    },
+    Diff { old: PathBuf, new: PathBuf },
 }
 
 #[derive(Debug, Args)]

@@ -57,9 +57,10 @@ impl From<StoreError> for Failed {
             StoreError::Absent { .. } | StoreError::Newer { .. } => {
                 Self::usage("unreadable-file", error.to_string(), "check the path and the version of scoregate")
             }
-            StoreError::Io { .. } | StoreError::Corrupt { .. } | StoreError::Conflict { .. } | StoreError::Ledger { .. } => {
-                Self::CouldNot(error.to_string())
-            }
+            StoreError::Io { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Conflict { .. }
+            | StoreError::Ledger { .. } => Self::CouldNot(error.to_string()),
         }
     }
 }

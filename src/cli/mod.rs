@@ -7,8 +7,8 @@ mod commands;
 mod exit_code;
 mod failure;
 mod prepare;
-mod publish;
 mod reports;
+mod schema;
 mod screen;
 mod signals;
 
@@ -38,7 +38,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, env: Env) -> u8 {
     let (code, reason) = match ended {
         Ok(Ok((code, reason))) => (code, reason),
         Ok(Err(failed)) => failed.report(),
-        Err(_) => (ExitCode::NotEvaluated, "internal error: scoregate panicked; what was paid for is in the ledger".to_owned()),
+        Err(_) => (
+            ExitCode::NotEvaluated,
+            "internal error: scoregate panicked; what was paid for is in the ledger".to_owned(),
+        ),
     };
     if let Some(reason) = Some(reason).filter(|reason| !reason.is_empty()) {
         screen::last_line(code, &reason);

@@ -26,6 +26,7 @@ pub(super) fn diagnostics(problems: &Diagnostics) {
 
 /// `scoregate: exit 1: …`
 pub(super) fn last_line(code: ExitCode, reason: &str) {
-    let one_line: String = reason.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
+    let one_line: String =
+        reason.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
     err(&format!("scoregate: exit {}: {one_line}", code.code()));
 }

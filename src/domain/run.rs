@@ -50,6 +50,13 @@ pub struct RunHeader {
     pub record: serde_json::Map<String, serde_json::Value>,
 }
 
+impl RunHeader {
+    /// The targets; one without a name for results that know none.
+    pub fn targets_or_default(&self) -> Vec<TargetName> {
+        if self.targets.is_empty() { vec!["".into()] } else { self.targets.clone() }
+    }
+}
+
 /// The last line of `results.jsonl`; without it the file is cut off.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Completion {

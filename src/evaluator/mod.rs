@@ -88,6 +88,8 @@ pub struct BuildContext<'a> {
     pub env: &'a Env,
     /// By their key under `models`.
     pub models: &'a BTreeMap<String, Model>,
+    /// Bounds of one judge call.
+    pub deadlines: crate::net::Deadlines,
 }
 
 /// One kind of evaluator.

@@ -31,7 +31,10 @@ fn update(results: &Path, to: &Path, env: &Env) -> Result<(ExitCode, String), Fa
     let run = read_results(results)?;
     let end = run.completion.as_ref();
     if !end.is_some_and(|end| end.complete) {
-        return Err(Failed::CouldNot(format!("{}: the run is not complete, so it cannot be a baseline", results.display())));
+        return Err(Failed::CouldNot(format!(
+            "{}: the run is not complete, so it cannot be a baseline",
+            results.display()
+        )));
     }
     if run.header.filtered {
         return Err(Failed::CouldNot(format!("{}: a filtered run cannot be a baseline", results.display())));

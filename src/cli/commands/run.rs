@@ -1,0 +1,108 @@
+//! `scoregate run [SUITE]`: the only place that knows what follows what.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::cli::args::{LedgerUse, RunArgs};
+use crate::cli::exit_code::ExitCode;
+use crate::cli::failure::Failed;
+use crate::cli::prepare::{Prepared, baseline, prepare};
+use crate::cli::{reports, screen, signals};
+use crate::domain::{Env, Event, EventSink, FailureKind, RetryClass, Run};
+use crate::engine::{Caller, cancellation};
+use crate::gate::{BaselineState, judge};
+use crate::net::{Attempt, BoxFuture, Call, Rejection, Response};
+use crate::report;
+use crate::store::Ledger;
+
+pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<(ExitCode, String), Failed> {
+    let mut prepared = prepare(&args.suite.suite, env)?;
+    if let Some(workers) = args.workers {
+        prepared.plan.limits.workers = usize::from(workers);
+    }
+    let named = prepared.reports.dir.clone().map(PathBuf::from);
+    let folder = args.out.clone().or(named).unwrap_or_else(|| PathBuf::from("scoregate-out"));
+    let redactor = prepared.plan.redactor.clone();
+    let outcome = measure_and_judge(args, prepared, &folder);
+    outcome.map_err(|failed| failed.masked(&redactor))
+}
+
+fn measure_and_judge(
+    args: &RunArgs,
+    prepared: Prepared,
+    folder: &std::path::Path,
+) -> Result<(ExitCode, String), Failed> {
+    let Prepared { suite, dataset, plan, policy, reports: _ } = prepared;
+    let redactor = plan.redactor.clone();
+    let baseline = baseline(&suite, &policy);
+    let ledger = match args.ledger {
+        // Recorded answers cost nothing, so there is nothing to keep.
+        LedgerUse::On if plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks) => {
+            Some(Arc::new(Ledger::open(&suite.run.ledger)?))
+        }
+        LedgerUse::On | LedgerUse::Off => None,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failed::CouldNot(format!("could not start: {error}")))?;
+    let (run, caught) = runtime.block_on(async {
+        let (canceller, cancel) = cancellation();
+        let caught = signals::listen(canceller)
+            .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
+        let events: Arc<dyn EventSink> = Arc::new(tell);
+        let retry = (suite.run.retry_attempts, suite.run.retry_max_elapsed);
+        let workers = plan.limits.workers;
+        let caller = Caller::new(Arc::new(Unconnected), ledger, workers, retry, cancel.clone(), Arc::clone(&events));
+        let results = folder.join("results.jsonl");
+        let run =
+            crate::engine::run(Arc::new(plan), dataset.cases(), Arc::new(caller), &results, &cancel, events.as_ref())
+                .await?;
+        Ok::<(Run, signals::Caught), Failed>((run, caught))
+    })?;
+    let verdict = judge(&run, &baseline, &policy);
+    let texts = reports::texts(&run);
+    let found = match &baseline {
+        BaselineState::Found(baseline) => Some(&**baseline),
+        BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => None,
+    };
+    let view = reports::view(&run, &verdict, found, texts.as_ref(), redactor);
+    screen::out(&report::screen(&view));
+    let written = reports::write(&view, folder);
+    screen::out(&format!("\nreports: {}\n", folder.display()));
+    written?;
+    let code = caught.code().unwrap_or(ExitCode::of_verdict(verdict.exit_code));
+    Ok((code, view.redactor.redact(&verdict.headline)))
+}
+
+fn asks(evaluator: &crate::evaluator::Ready) -> bool {
+    matches!(evaluator.way, crate::evaluator::Way::Asking(_))
+}
+
+/// Progress for people: what is worth a line.
+fn tell(event: Event) {
+    match event {
+        Event::Retried { endpoint, what, wait } => {
+            let text = format!("retrying {endpoint} in {:.1} s: {what}", wait.as_secs_f64());
+            screen::err(&report::escape::terminal(&text, 300));
+        }
+        Event::EndpointStopped { endpoint, why } => {
+            screen::err(&report::escape::terminal(&format!("{endpoint} will be asked no more: {why}"), 300));
+        }
+        Event::Note { text } => screen::err(&report::escape::terminal(&text, 300)),
+        Event::Started { .. }
+        | Event::Finished { .. }
+        | Event::Waiting { .. }
+        | Event::Cancelled { .. }
+        | Event::Ended => {}
+    }
+}
+
+/// Recorded answers and computed scores need no connection; whoever asks for one is told so.
+struct Unconnected;
+
+impl Attempt for Unconnected {
+    fn attempt<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Response, Rejection>> {
+        let why = format!("{} needs a connection, and this build has none", call.what);
+        let rejection = Rejection::new(FailureKind::Internal, RetryClass::Endpoint, why);
+        Box::pin(std::future::ready(Err(rejection)))
+    }
+}

@@ -1,0 +1,129 @@
+//! From a suite file to everything that a run needs; all problems at once, before the first call.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::failure::Failed;
+use super::screen;
+use crate::dataset::Dataset;
+use crate::diagnostic::Diagnostics;
+use crate::domain::{Digest, Env, MetricSpec, Redactor, RunHeader};
+use crate::engine::{Limits, Plan};
+use crate::evaluator::{self, BuildContext};
+use crate::gate::{BaselineState, Policy};
+use crate::net::Deadlines;
+use crate::report::ReportSettings;
+use crate::store::{StoreError, read_baseline};
+use crate::suite::{self, Suite};
+use crate::target;
+
+/// Calls in flight per endpoint where nothing is said.
+const WORKERS: usize = 4;
+
+/// A suite that can be run.
+pub(super) struct Prepared {
+    pub(super) suite: Suite,
+    pub(super) dataset: Dataset,
+    pub(super) plan: Plan,
+    pub(super) policy: Policy,
+    pub(super) reports: ReportSettings,
+}
+
+pub(super) fn prepare(path: &Path, env: &Env) -> Result<Prepared, Failed> {
+    let suite = suite::load(path, env)?;
+    let redactor = Redactor::new(&suite.secrets);
+    build(suite, env, &redactor).map_err(|failed| failed.masked(&redactor))
+}
+
+fn build(suite: Suite, env: &Env, redactor: &Redactor) -> Result<Prepared, Failed> {
+    let mut problems = Diagnostics::default();
+    let targets: Vec<target::Ready> =
+        suite.targets.iter().filter_map(|block| target::build(block, &suite, &mut problems)).collect();
+    let evaluators = evaluators(&suite, env, &mut problems);
+    let metrics: Vec<MetricSpec> = evaluators.iter().map(|ready| ready.spec.clone()).collect();
+    let policy = Policy::build(suite.gate.as_ref(), &metrics, &mut problems);
+    let reports = match &suite.reports {
+        Some(block) => block.settings::<ReportSettings>(&mut problems),
+        None => Some(ReportSettings::default()),
+    };
+    let dataset = match Dataset::open(&suite) {
+        Ok(dataset) => Some(dataset),
+        Err(more) => {
+            problems.extend(more);
+            None
+        }
+    };
+    let (Some(policy), Some(reports), Some(dataset), false) = (policy, reports, dataset, problems.has_errors()) else {
+        problems.sort();
+        return Err(problems.into());
+    };
+    problems.extend(dataset.warnings.clone());
+    if !problems.is_empty() {
+        problems.map_texts(|text| redactor.redact(text));
+        screen::diagnostics(&problems);
+    }
+    let header = header(&suite, &dataset, &targets, metrics);
+    let limits = Limits { workers: suite.run.workers.unwrap_or(WORKERS), trials: suite.run.trials };
+    let plan = Plan { header, targets, evaluators, limits, redactor: redactor.clone() };
+    Ok(Prepared { suite, dataset, plan, policy, reports })
+}
+
+fn evaluators(suite: &Suite, env: &Env, problems: &mut Diagnostics) -> Vec<evaluator::Ready> {
+    let models = BTreeMap::new();
+    let deadlines = Deadlines { connect: suite.run.connect_timeout, whole: suite.run.timeout };
+    let context = BuildContext { env, models: &models, deadlines };
+    let known: Vec<&str> = evaluator::kinds().map(|kind| kind.info.name).collect();
+    let mut ready = Vec::new();
+    for block in &suite.evaluators {
+        match evaluator::kinds().find(|kind| kind.info.name == &*block.kind) {
+            Some(kind) => ready.extend((kind.build)(block, &context, problems)),
+            None => problems.push(block.unknown_kind("evaluator", known.iter().copied())),
+        }
+    }
+    ready
+}
+
+fn header(suite: &Suite, dataset: &Dataset, targets: &[target::Ready], metrics: Vec<MetricSpec>) -> RunHeader {
+    let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let id = Digest::of([suite.digest.to_string(), dataset.digest.to_string(), started.clone()]).to_string();
+    RunHeader {
+        id: id.chars().take(12).collect(),
+        suite: suite.name.clone(),
+        suite_digest: Some(suite.digest),
+        dataset_digest: Some(dataset.digest),
+        commit: git(&suite.folder, &["rev-parse", "HEAD"]),
+        branch: git(&suite.folder, &["rev-parse", "--abbrev-ref", "HEAD"]),
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        started: Some(started),
+        targets: targets.iter().map(|target| target.name.clone()).collect(),
+        metrics,
+        models: serde_json::Map::new(),
+        cases: dataset.len as u64,
+        trials: suite.run.trials,
+        filtered: dataset.filtered,
+        record: suite.run.record.clone(),
+    }
+}
+
+/// What git says, where there is git and a commit.
+fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (output.status.success() && !text.is_empty()).then_some(text)
+}
+
+/// Absent, unusable and found are three outcomes; only *absent* may be allowed.
+pub(super) fn baseline(suite: &Suite, policy: &Policy) -> BaselineState {
+    let Some(asked) = &policy.baseline else { return BaselineState::NotAsked };
+    let place = asked.path.clone().unwrap_or_else(|| format!("{}.baseline.jsonl", suite.name));
+    let path: PathBuf = match suite.resolve(&place) {
+        Ok(path) => path,
+        Err(error) => return BaselineState::Broken(format!("{place}: {error}")),
+    };
+    match read_baseline(&path, &place) {
+        Ok(baseline) => BaselineState::Found(Box::new(baseline)),
+        Err(StoreError::Absent { .. }) => BaselineState::Absent(place),
+        Err(error) => BaselineState::Broken(error.to_string()),
+    }
+}

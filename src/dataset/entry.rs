@@ -8,7 +8,9 @@ use super::sample::{Candidate, CaseNames, Smallest, key};
 use super::settings::{DatasetSettings, SampleSettings};
 use crate::diagnostic::{Diagnostic, Diagnostics, Level};
 use crate::domain::{Case, Digest};
-use crate::rows::{DataFile, Layout, LayoutSettings, Lists, Problems, RowReader, at_line, expand, hash, open};
+use crate::rows::{
+    DataFile, Layout, LayoutSettings, Lists, Problems, RowReader, at_line, expand, hash, missing_column, open,
+};
 use crate::suite::{Block, Suite};
 use crate::text::expression::Expression;
 
@@ -141,6 +143,15 @@ impl Entry {
         let Some(opened) = self.files.get_mut(at) else { return Ok(()) };
         let mut reader = open(&opened.file, &self.layout)?;
         let shown = std::sync::Arc::clone(&opened.file.shown);
+        if let Some(header) = reader.columns().filter(|header| !header.is_empty()) {
+            let missing = self.recipe.mapping.missing_in(header);
+            for (field, column) in &missing {
+                problems.push(missing_column(&shown, field, column, header));
+            }
+            if !missing.is_empty() {
+                return Ok(());
+            }
+        }
         let mut rows = 0_u32;
         while reader.advance()? {
             let record = rows;
@@ -182,6 +193,7 @@ impl Entry {
             }
         }
         opened.records = rows;
+        opened.checksums.shrink_to_fit();
         scan.records = scan.records.saturating_add(rows as usize);
         if rows == 0 {
             scan.empty_files.push(shown.to_string());

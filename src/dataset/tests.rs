@@ -120,7 +120,7 @@ fn ds_cp1252_csv() {
 #[test]
 fn ds_gbk_csv() {
     let text = refused(json!({"path": "datasets/gbk.csv"}));
-    for part in ["datasets/gbk.csv:2", "line 2", "byte offset 26", "encoding: gbk"] {
+    for part in ["datasets/gbk.csv:2", "line 2", "byte offset 27", "encoding: gbk"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let cases = read(json!({"path": "datasets/gbk.csv", "encoding": "gbk"}));
@@ -322,6 +322,9 @@ fn jsonl_and_csv_of_the_quickstart_give_the_same_cases() {
         assert_eq!((&left.expected_contexts, left.content), (&right.expected_contexts, right.content), "{}", left.id);
         assert_eq!(left.metadata["lang"], right.metadata["lang"]);
     }
+    let labelled = open_all(&root, &[json!({"path": "labelled-rag-dataset.json"})]).unwrap();
+    assert_eq!(labelled.len, 140);
+    assert!(cases(&labelled)[0].expected_contexts[0].text.as_deref().unwrap().contains("Use 4 spaces"));
     let chinese =
         json!({"path": "questions.jsonl", "where": "lang == 'zh' and tags contains 'hard' or 'critical' in tags"});
     let chosen = open_all(&root, &[chinese]).unwrap();
@@ -369,6 +372,13 @@ fn settings_that_cannot_work_are_refused() {
         let text = refused_text("a.jsonl", row, settings.clone());
         assert!(text.contains(part), "{settings}: {text}");
     }
+    let text = refused_text("a.csv", "id,question,god\n1,a,b\n2,b,c\n", json!({"fields": {"reference": "gold"}}));
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(
+        text.contains("no column `gold`")
+            && text.contains("did you mean `god`? The columns are `id`, `question`, `god`"),
+        "{text}"
+    );
     let text = refused_text("a.txt", row, json!({}));
     assert!(text.contains("set `format`"), "{text}");
 }

@@ -33,7 +33,7 @@ pub(crate) use answer::{AnswerParts, answer_from};
 pub use file::{DataFile, expand, resolve};
 pub use format::{Format, Layout, LayoutSettings, OneOrMany};
 pub use list::{ListRule, Lists, ListsSettings};
-pub(crate) use problem::{Problems, at_line};
+pub(crate) use problem::{Problems, at_line, missing_column, shown_name};
 pub use reader::{RowReader, open};
 pub(crate) use recorded::hash;
 pub use recorded::{Recorded, RecordedFields, RecordedSettings};

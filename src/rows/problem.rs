@@ -18,6 +18,28 @@ pub(crate) fn at_line(file: &str, line: u32, code: &'static str, message: impl I
     at(file, line, 1, code, message)
 }
 
+/// A column's name or a key as it may stand in a message: without control characters, and not longer than a line.
+pub(crate) fn shown_name(name: &str) -> String {
+    let short: String = name.chars().take(60).collect();
+    let cut = if short.len() < name.len() { "…" } else { "" };
+    format!("`{}{cut}`", short.escape_debug())
+}
+
+/// A mapped column that the header does not have: said once, not for every row.
+pub(crate) fn missing_column(file: &str, field: &str, column: &str, header: &[String]) -> Diagnostic {
+    let names: Vec<_> = header.iter().filter(|name| !name.is_empty()).take(20).map(|name| shown_name(name)).collect();
+    let message = format!("there is no column `{column}`, which is mapped to `{field}`");
+    let close = header
+        .iter()
+        .map(|name| (strsim::jaro_winkler(name, column), name))
+        .max_by(|left, right| left.0.total_cmp(&right.0));
+    let hint = match close {
+        Some((likeness, name)) if likeness > 0.8 => format!("did you mean {}? ", shown_name(name)),
+        _ => String::new(),
+    };
+    at(file, 1, 1, "unmatched-field", message).help(format!("{hint}The columns are {}", names.join(", ")))
+}
+
 /// A number of lines or records as it fits into a place.
 pub(crate) fn count32(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::selector::{FieldSpec, Mapping};
 use super::{
     AnswerParts, DataFile, Format, Layout, LayoutSettings, Lists, ListsSettings, Problems, Row, Selector, answer_from,
-    at_line, jsonl, open, resolve, value,
+    at_line, jsonl, missing_column, open, resolve, value,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{Answer, Digest, Failure, FailureKind};
@@ -270,6 +270,14 @@ impl Scan {
     fn read(&mut self, file: &DataFile, layout: &Layout, decoder: &Decoder) -> Result<(), Diagnostic> {
         let mut reader = open(file, layout)?;
         self.rereadable = true;
+        let header = reader.columns().map(<[String]>::to_vec);
+        let missing = header.as_deref().map(|header| decoder.mapping.missing_in(header)).unwrap_or_default();
+        for (field, column) in &missing {
+            self.problems.push(missing_column(&file.shown, field, column, header.as_deref().unwrap_or_default()));
+        }
+        if !missing.is_empty() {
+            return Ok(());
+        }
         while reader.advance()? {
             let row = match reader.row() {
                 Ok(row) => row,

@@ -9,7 +9,8 @@ use super::settings::{DatasetSettings, SampleSettings};
 use crate::diagnostic::{Diagnostic, Diagnostics, Level};
 use crate::domain::{Case, Digest};
 use crate::rows::{
-    DataFile, Layout, LayoutSettings, Lists, Problems, RowReader, at_line, expand, hash, missing_column, open,
+    DataFile, Layout, LayoutSettings, Lists, OneOrMany, Problems, RowReader, at_line, expand, hash, missing_column,
+    open,
 };
 use crate::suite::{Block, Suite};
 use crate::text::expression::Expression;
@@ -351,18 +352,15 @@ fn files(settings: &DatasetSettings, block: &Block, suite: &Suite, problems: &mu
         problems.push(block.problem("/path", "dataset-path", "the list of paths is empty"));
     }
     for (at, path) in paths.iter().enumerate() {
-        match expand(&suite.root, &suite.folder, path) {
+        match expand(suite, path) {
             Ok(found) => {
                 let fresh: Vec<_> = found.into_iter().filter(|file| !files.contains(file)).collect();
                 files.extend(fresh);
             }
-            Err(reason) => {
-                let pointer = if matches!(settings.path, crate::rows::OneOrMany::Many(_)) {
-                    format!("/path/{at}")
-                } else {
-                    "/path".to_owned()
-                };
-                problems.push(block.problem(&pointer, "dataset-path", format!("the data set's path: {reason}")));
+            Err(error) => {
+                let many = matches!(settings.path, OneOrMany::Many(_));
+                let pointer = if many { format!("/path/{at}") } else { "/path".to_owned() };
+                problems.push(error.at(block, &pointer));
             }
         }
     }

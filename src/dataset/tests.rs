@@ -376,7 +376,7 @@ fn settings_that_cannot_work_are_refused() {
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(
         text.contains("no column `gold`")
-            && text.contains("did you mean `god`? The columns are `id`, `question`, `god`"),
+            && text.contains("did you mean `god`? the columns are `id`, `question`, `god`"),
         "{text}"
     );
     let text = refused_text("a.txt", row, json!({}));
@@ -511,3 +511,25 @@ proptest::proptest! {
 }
 
 use proptest::strategy::Strategy as _;
+
+#[test]
+fn problems_of_a_real_suite_have_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.csv"), "id,question,lang\n1,a,zh\n2,b\n").unwrap();
+    std::fs::write(folder.path().join("b.jsonl"), "{\"question\":\"a\"}\n").unwrap();
+    let suite = "version: 1\nname: test\ndataset:\n  - path: a.csv\n    where: lang = 'zh'\n  - path: [b.jsonl, c.jsonl]\n    fields: { inptu: question }\n  - path: d*.jsonl\n  - path: b.jsonl\n    fields: { reference: gold }\ntargets:\n  app: { recorded: {} }\nevaluators:\n  equals: {}\n";
+    let path = folder.path().join("scoregate.yaml");
+    std::fs::write(&path, suite).unwrap();
+    let suite = crate::suite::load(&path, &crate::domain::Env::default()).unwrap();
+    let text = crate::diagnostic::render(&Dataset::open(&suite).err().unwrap());
+    for part in [
+        "scoregate.yaml:5:",
+        "write `==`",
+        "unknown key `inptu`",
+        "`d*.jsonl` matches no file",
+        "b.jsonl:1:1",
+        "no `gold` here",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}

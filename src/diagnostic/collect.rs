@@ -27,6 +27,15 @@ impl Diagnostics {
         self.0.iter()
     }
 
+    /// Changes every text that is not the file's own: messages, help, labels. For masking secrets.
+    pub fn map_texts(&mut self, change: impl Fn(&str) -> String) {
+        for diagnostic in &mut self.0 {
+            diagnostic.message = change(&diagnostic.message);
+            diagnostic.help = diagnostic.help.as_deref().map(&change);
+            diagnostic.related.iter_mut().for_each(|(_, what)| *what = change(what));
+        }
+    }
+
     /// By file, then by place; what has no place comes first.
     pub fn sort(&mut self) {
         self.0.sort_by(|left, right| {

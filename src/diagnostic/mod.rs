@@ -2,14 +2,16 @@
 //!
 //! Owners of a file format collect [`Diagnostic`]s in [`Diagnostics`], all of one file at once; `cli` renders them.
 
+mod clean;
 mod collect;
+mod excerpt;
 mod located;
 mod render;
 mod source;
 
 pub use collect::Diagnostics;
 pub use located::Located;
-pub use render::render;
+pub use render::{Colours, render, render_with};
 pub use source::{Source, Span};
 
 use std::sync::Arc;

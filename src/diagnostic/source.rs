@@ -1,7 +1,9 @@
 //! The text a diagnostic points into.
 
+use std::fmt;
+
 /// A file as it was read. Big data files keep only the lines that are shown: `text` may be one record.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Source {
     /// As the user wrote it.
     pub path: String,
@@ -13,6 +15,13 @@ pub struct Source {
 impl Source {
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         Self { path: path.into(), text: text.into(), first_line: 1 }
+    }
+}
+
+/// Without the text, which may be a whole file.
+impl fmt::Debug for Source {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Source({})", self.path)
     }
 }
 

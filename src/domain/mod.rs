@@ -33,7 +33,7 @@ pub use outcome::Outcome;
 pub use retry::{Allowance, RateHint, RetryClass};
 pub use run::{CaseRecord, Cell, Completion, Run, RunHeader, TrialRecord};
 pub use score::{Measurement, Reading, Score, SkipReason};
-pub use secret::{Redactor, Secret, SecretError};
+pub use secret::{MASK, Redactor, SHORTEST_SECRET, Secret, SecretError};
 pub use usage::{CallCounts, Usage, Usd};
 pub use verdict::{
     BrokenCase, CaseChanges, Comparison, Decision, Reason, RuleKind, RuleVerdict, Severity, Verdict, VerdictCounts,

@@ -1,1 +1,21 @@
-//! (being built)
+//! Runs every case, in order, within limits, and tells what happens as [`Event`](crate::domain::Event)s.
+//!
+//! [`run`] streams the data set through `target → evaluators` with a bounded number of cases in flight; there is no barrier
+//! between the stages. Every call goes through the [`Caller`], which asks the ledger first, holds the limits, retries what can succeed, and
+//! keeps the answer on disk before it is used. Outcomes are written in the data set's order, whatever order they finish in.
+//!
+//! Promise: planned = the sum of outcomes; one bad job never costs another; a cancelled run ends within a second.
+
+mod caller;
+mod cancel;
+mod endpoint;
+mod job;
+mod key;
+mod plan;
+mod retry;
+mod schedule;
+
+pub use caller::Caller;
+pub use cancel::{Cancel, Canceller, cancellation};
+pub use plan::{Limits, Plan};
+pub use schedule::{EngineError, run};

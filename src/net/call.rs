@@ -167,3 +167,10 @@ pub async fn exchange<T: Send>(
         None => Err(Failure::infra(FailureKind::Internal, "the transport accepted a response without reading it")),
     }
 }
+
+/// One attempt at a call, without limits, retries or memory. [`super::Client`] is the real one.
+pub trait Attempt: Send + Sync {
+    /// # Errors
+    /// Whatever keeps a complete, successful response from arriving, classified.
+    fn attempt<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Response, Rejection>>;
+}

@@ -8,5 +8,5 @@
 
 mod call;
 
-pub use call::{Accept, BoxFuture, Deadlines, Dialect, Rejection};
+pub use call::{Accept, Attempt, BoxFuture, Deadlines, Dialect, Rejection};
 pub use call::{Call, CommandRequest, HttpRequest, Purpose, Receipt, Request, Response, Transport, exchange};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Source, Span};
+use crate::text::suggest;
 
 /// Problems that are listed one by one; further ones are counted.
 const LISTED: usize = 20;
@@ -29,15 +30,9 @@ pub(crate) fn shown_name(name: &str) -> String {
 pub(crate) fn missing_column(file: &str, field: &str, column: &str, header: &[String]) -> Diagnostic {
     let names: Vec<_> = header.iter().filter(|name| !name.is_empty()).take(20).map(|name| shown_name(name)).collect();
     let message = format!("there is no column `{column}`, which is mapped to `{field}`");
-    let close = header
-        .iter()
-        .map(|name| (strsim::jaro_winkler(name, column), name))
-        .max_by(|left, right| left.0.total_cmp(&right.0));
-    let hint = match close {
-        Some((likeness, name)) if likeness > 0.8 => format!("did you mean {}? ", shown_name(name)),
-        _ => String::new(),
-    };
-    at(file, 1, 1, "unmatched-field", message).help(format!("{hint}The columns are {}", names.join(", ")))
+    let hint =
+        suggest::did_you_mean(column, header.iter().map(String::as_str)).map(|hint| hint + " ").unwrap_or_default();
+    at(file, 1, 1, "unmatched-field", message).help(format!("{hint}the columns are {}", names.join(", ")))
 }
 
 /// A number of lines or records as it fits into a place.

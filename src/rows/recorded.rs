@@ -118,8 +118,7 @@ impl Recorded {
     pub fn open(settings: &RecordedSettings, suite: &Suite, block: &Block) -> Result<Self, Diagnostics> {
         let decoder = Decoder::build(settings, block)?;
         let layout = layout(settings, block)?;
-        let file = resolve(&suite.root, &suite.folder, &settings.path)
-            .map_err(|reason| block.problem("/path", "recorded-path", format!("the recorded answers: {reason}")))?;
+        let file = resolve(suite, &settings.path).map_err(|error| error.at(block, "/path"))?;
         let mut scan = Scan::default();
         scan.read(&file, &layout, &decoder).map_err(Diagnostics::from)?;
         scan.finish(&file, &decoder)?;

@@ -2,12 +2,17 @@
 //!
 //! Promise: a file is old or new, never half ([`write_atomic`]); what was committed to the ledger survives any kill.
 
+mod baseline;
 mod error;
+mod ledger;
 mod line;
 mod results;
 mod write;
 
+pub use baseline::{BASELINE_SCHEMA, accept, read_baseline, render_baseline};
 pub use error::StoreError;
+pub use ledger::{Kept, Ledger};
 pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};
+pub(crate) use results::RunBuilder;
 pub use results::{RESULTS_SCHEMA, ResultsWriter, Texts, read_results};
 pub use write::write_atomic;

@@ -1,12 +1,26 @@
 //! Reads, interpolates and checks a suite file.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Block;
+use super::decode::{MOST_BYTES, decode};
+use super::interpolate::interpolate;
+use super::path::{project_root, resolve};
+use super::read::read;
+use super::skeleton::{Skeleton, skeleton};
+use super::spec::{RunSpec, Workers};
+use super::{Block, path::PathError};
 use crate::diagnostic::{Diagnostic, Diagnostics, Source};
-use crate::domain::{Digest, Env, Secret};
+use crate::domain::{Digest, Env, Redactor, Secret};
+
+/// Attempts for one call, the first included.
+const ATTEMPTS: u32 = 6;
+const MAX_ELAPSED: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(60);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const LEDGER: &str = ".scoregate/ledger.sqlite";
 
 /// `run:` of the suite, checked, with defaults.
 #[derive(Clone, Debug)]
@@ -17,11 +31,13 @@ pub struct RunSettings {
     /// One attempt, from connect to the last byte.
     pub timeout: Duration,
     pub connect_timeout: Duration,
+    /// The whole run; `None`: no limit.
+    pub deadline: Option<Duration>,
     pub retry_attempts: u32,
     pub retry_max_elapsed: Duration,
-    /// Experiment parameters, kept with the run.
+    /// Experiment parameters, kept with the run; numbers that JSON would write differently (`1.10`) are texts as written.
     pub record: serde_json::Map<String, serde_json::Value>,
-    /// Share of planned cells that must be measured lives in `gate`; this room only knows how to run.
+    /// Absolute, below the project root; its folder may not exist yet.
     pub ledger: PathBuf,
 }
 
@@ -31,14 +47,15 @@ pub struct Suite {
     pub name: String,
     /// The file, as given.
     pub path: PathBuf,
-    /// Folder of the suite file: relative paths start here and must stay inside the project root.
+    /// Folder of the suite file, absolute: relative paths start here and must stay inside the project root ([`resolve`]).
     pub folder: PathBuf,
-    /// The nearest folder upwards with `.git`, else `folder`.
+    /// The nearest folder upwards with `.git`, else `folder`; absolute.
     pub root: PathBuf,
     pub source: Arc<Source>,
     /// Digest of the bytes as written.
     pub digest: Digest,
     pub dataset: Vec<Block>,
+    /// At least one; a suite that names none has the target `recorded` (the data set's own answers).
     pub targets: Vec<Block>,
     pub models: Vec<Block>,
     pub evaluators: Vec<Block>,
@@ -46,12 +63,137 @@ pub struct Suite {
     pub gate: Option<Block>,
     pub reports: Option<Block>,
     pub run: RunSettings,
-    /// Every value that came from the environment.
+    /// Every value that came from the environment and is long enough to be masked.
     pub secrets: Vec<Secret>,
 }
 
+impl Suite {
+    /// The file that a reference in this suite means; see [`resolve`].
+    ///
+    /// # Errors
+    /// A reference that is not allowed.
+    pub fn resolve(&self, reference: &str) -> Result<PathBuf, PathError> {
+        resolve(&self.root, &self.folder, reference)
+    }
+}
+
+/// Reads the suite file at `path`.
+///
 /// # Errors
 /// Every problem of the file.
-pub fn load(path: &Path, _env: &Env) -> Result<Suite, Diagnostics> {
-    Err(Diagnostic::error("not-built", format!("cannot read {}", path.display())).into())
+pub fn load(path: &Path, env: &Env) -> Result<Suite, Diagnostics> {
+    let bytes = bytes(path)?;
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) | None => Path::new("."),
+    };
+    let folder = parent.canonicalize().map_err(|error| unreadable(path, &error))?;
+    parse(path, &bytes, &folder, env)
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, Diagnostic> {
+    let metadata = path.metadata().map_err(|error| unreadable(path, &error))?;
+    if !metadata.is_file() {
+        return Err(Diagnostic::error("suite-not-found", format!("`{}` is not a file", path.display()))
+            .help("give the suite file itself, such as `scoregate run scoregate.yaml`"));
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(|error| unreadable(path, &error))?;
+    file.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MOST_BYTES {
+        return Err(Diagnostic::error(
+            "limit",
+            format!("`{}` is larger than 64 MiB, the size limit of a suite", path.display()),
+        )
+        .help("put the cases into a file of their own and name it under `dataset`"));
+    }
+    Ok(bytes)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
+    let help = match error.kind() {
+        std::io::ErrorKind::NotFound => "give the suite's path: `scoregate run path/to/scoregate.yaml`",
+        std::io::ErrorKind::PermissionDenied => "allow this user to read it",
+        _ => "check the path and the disk",
+    };
+    Diagnostic::error("suite-not-found", format!("cannot read the suite `{}`: {error}", path.display())).help(help)
+}
+
+/// Reads a suite from its bytes; `folder` is absolute.
+pub(super) fn parse(path: &Path, bytes: &[u8], folder: &Path, env: &Env) -> Result<Suite, Diagnostics> {
+    let shown = path.to_string_lossy();
+    let source = Arc::new(Source::new(shown.as_ref(), decode(&shown, bytes)?));
+    let mut diagnostics = Diagnostics::default();
+    let Some(mut node) = read(&source, &mut diagnostics) else { return Err(diagnostics) };
+    let secrets = interpolate(&mut node, env, &source, &mut diagnostics);
+    let redactor = Redactor::new(&secrets);
+    let skeleton = skeleton(node, &source, &mut diagnostics);
+    let root = project_root(folder);
+    let suite = skeleton.and_then(|skeleton| {
+        let run = run_settings(&skeleton, &root, folder, &mut diagnostics)?;
+        Some(Suite {
+            name: skeleton.name,
+            path: path.to_path_buf(),
+            folder: folder.to_path_buf(),
+            root,
+            source,
+            digest: Digest::of([bytes]),
+            dataset: skeleton.dataset,
+            targets: skeleton.targets,
+            models: skeleton.models,
+            evaluators: skeleton.evaluators,
+            gate: skeleton.gate,
+            reports: skeleton.reports,
+            run,
+            secrets,
+        })
+    });
+    match suite {
+        Some(suite) if !diagnostics.has_errors() => Ok(suite),
+        Some(_) | None => {
+            diagnostics.map_texts(|text| redactor.redact(text));
+            diagnostics.sort();
+            Err(diagnostics)
+        }
+    }
+}
+
+fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &mut Diagnostics) -> Option<RunSettings> {
+    let RunSpec { workers, batch_size: _, trials, timeout, connect_timeout, deadline, retry, record: _, ledger } =
+        &skeleton.run;
+    let block = skeleton.run_block.clone().unwrap_or_else(|| Block::from_value("run", "run", serde_json::Value::Null));
+    let attempts = retry.as_ref().and_then(|retry| retry.attempts);
+    let max_elapsed = retry.as_ref().and_then(|retry| retry.max_elapsed);
+    for (pointer, period) in [
+        ("/timeout", timeout),
+        ("/connect_timeout", connect_timeout),
+        ("/deadline", deadline),
+        ("/retry/max_elapsed", &max_elapsed),
+    ] {
+        if period.is_some_and(|period| period.0.is_zero()) {
+            let name = pointer.rsplit('/').next().unwrap_or_default();
+            diagnostics.push(block.problem(pointer, "out-of-range", format!("`{name}` must be more than nothing")));
+        }
+    }
+    let ledger = match resolve(root, folder, ledger.as_deref().unwrap_or(LEDGER)) {
+        Ok(path) => Some(path),
+        Err(error) => {
+            diagnostics.push(block.path_problem("/ledger", &error));
+            None
+        }
+    };
+    Some(RunSettings {
+        workers: match workers {
+            None | Some(Workers::Auto(_)) => None,
+            Some(Workers::Number(number)) => Some(number.get()),
+        },
+        trials: trials.map_or(1, std::num::NonZeroU32::get),
+        timeout: timeout.map_or(TIMEOUT, |period| period.0),
+        connect_timeout: connect_timeout.map_or(CONNECT_TIMEOUT, |period| period.0),
+        deadline: deadline.map(|period| period.0),
+        retry_attempts: attempts.map_or(ATTEMPTS, std::num::NonZeroU32::get),
+        retry_max_elapsed: max_elapsed.map_or(MAX_ELAPSED, |period| period.0),
+        record: skeleton.record.clone(),
+        ledger: ledger?,
+    })
 }

@@ -1,0 +1,209 @@
+//! Carries out calls: ledger first, then within the limits, again while that can help, and kept before it is used.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::cancel::Cancel;
+use super::endpoint::{Endpoint, Endpoints};
+use super::key::key_of;
+use super::retry::{RetryPolicy, wait};
+use crate::domain::{CallCounts, Event, EventSink, Failure, FailureKind, RetryClass, Side};
+use crate::net::{Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Transport};
+use crate::store::{Kept, Ledger};
+
+/// The engine's transport.
+pub struct Caller {
+    attempts: Arc<dyn Attempt>,
+    ledger: Option<Arc<Ledger>>,
+    endpoints: Endpoints,
+    retry: RetryPolicy,
+    cancel: Cancel,
+    events: Arc<dyn EventSink>,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
+    requests: AtomicU64,
+    retries: AtomicU64,
+    cache_hits: AtomicU64,
+}
+
+impl Caller {
+    /// `slots`: calls in flight at most, per endpoint. Without a ledger nothing is kept or reused.
+    pub fn new(
+        attempts: Arc<dyn Attempt>,
+        ledger: Option<Arc<Ledger>>,
+        slots: usize,
+        retry: (u32, Duration),
+        cancel: Cancel,
+        events: Arc<dyn EventSink>,
+    ) -> Self {
+        Self {
+            attempts,
+            ledger,
+            endpoints: Endpoints::new(slots),
+            retry: RetryPolicy { attempts: retry.0.max(1), max_elapsed: retry.1 },
+            cancel,
+            events,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Requests so far.
+    pub fn counts(&self) -> CallCounts {
+        CallCounts {
+            requests: self.counts.requests.load(Ordering::Relaxed),
+            retries: self.counts.retries.load(Ordering::Relaxed),
+            cache_hits: self.counts.cache_hits.load(Ordering::Relaxed),
+            repairs: 0,
+        }
+    }
+
+    async fn carry_out(&self, call: &Call, accept: &Accept<'_>) -> Result<Receipt, Failure> {
+        let key = key_of(call);
+        if let Some(receipt) = self.from_ledger(key, accept).await? {
+            return Ok(receipt);
+        }
+        let endpoint = self.endpoints.get(&call.endpoint);
+        let begun = Instant::now();
+        let mut sent = 0;
+        loop {
+            let rejection = match self.once(call, accept, &endpoint, &mut sent).await? {
+                Ok(response) => return self.keep(key, response, sent).await,
+                Err(rejection) => rejection,
+            };
+            let pause = wait(sent, rejection.hint.retry_after);
+            if let Some(asked) = rejection.hint.retry_after {
+                endpoint.hold(asked);
+            }
+            let spent = sent >= self.retry.attempts || begun.elapsed().saturating_add(pause) > self.retry.max_elapsed;
+            match rejection.class {
+                RetryClass::Retry if !spent => self.pause(call, &rejection, pause).await,
+                RetryClass::Endpoint => {
+                    if endpoint.stop(rejection.kind, &rejection.message) {
+                        let why = rejection.message.clone();
+                        self.events.emit(Event::EndpointStopped { endpoint: Arc::clone(&call.endpoint), why });
+                    }
+                    return Err(failure(call, rejection, sent));
+                }
+                RetryClass::Retry | RetryClass::Case | RetryClass::Unusable => {
+                    return Err(failure(call, rejection, sent));
+                }
+            }
+        }
+    }
+
+    /// A kept answer that the reader no longer accepts is asked for again.
+    async fn from_ledger(&self, key: [u8; 32], accept: &Accept<'_>) -> Result<Option<Receipt>, Failure> {
+        let Some(ledger) = &self.ledger else { return Ok(None) };
+        let kept = ledger.get(key).await.map_err(|error| Failure::infra(FailureKind::Internal, error.to_string()))?;
+        let Some(kept) = kept else { return Ok(None) };
+        let response = restore(kept);
+        if accept(&response).is_err() {
+            return Ok(None);
+        }
+        self.counts.cache_hits.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(Receipt { attempts: 0, cached: true, latency: response.latency }))
+    }
+
+    /// One attempt. Outer error: it was not, or should no longer be, sent.
+    async fn once(
+        &self,
+        call: &Call,
+        accept: &Accept<'_>,
+        endpoint: &Endpoint,
+        sent: &mut u32,
+    ) -> Result<Result<Response, Rejection>, Failure> {
+        let slot = tokio::select! {
+            slot = ready(endpoint) => slot.map_err(|error| Failure::infra(FailureKind::Internal, error.to_string()))?,
+            () = self.cancel.cancelled() => return Err(cancelled(*sent)),
+        };
+        if let Some(failure) = endpoint.stopped() {
+            return Err(Failure { attempts: *sent, ..failure });
+        }
+        *sent += 1;
+        self.counts.requests.fetch_add(1, Ordering::Relaxed);
+        let result = tokio::select! {
+            result = self.attempts.attempt(call) => result,
+            () = self.cancel.cancelled() => return Err(cancelled(*sent)),
+        };
+        drop(slot);
+        Ok(result.and_then(|response| accept(&response).map(|()| response)))
+    }
+
+    async fn pause(&self, call: &Call, rejection: &Rejection, pause: Duration) {
+        self.counts.retries.fetch_add(1, Ordering::Relaxed);
+        let what = format!("{}: {}", call.what, rejection.message);
+        self.events.emit(Event::Retried { endpoint: Arc::clone(&call.endpoint), what, wait: pause });
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = self.cancel.cancelled() => {}
+        }
+    }
+
+    async fn keep(&self, key: [u8; 32], response: Response, sent: u32) -> Result<Receipt, Failure> {
+        let latency = response.latency;
+        if let Some(ledger) = &self.ledger {
+            let kept = Kept {
+                status: response.status,
+                headers: serde_json::to_string(&response.headers).unwrap_or_default(),
+                body: response.body.to_vec(),
+                latency_us: i64::try_from(latency.as_micros()).unwrap_or(i64::MAX),
+            };
+            let stored = ledger.put(key, kept).await;
+            stored.map_err(|error| Failure {
+                attempts: sent,
+                ..Failure::infra(FailureKind::Internal, format!("a paid answer could not be kept: {error}"))
+            })?;
+        }
+        Ok(Receipt { attempts: sent, cached: false, latency })
+    }
+}
+
+fn cancelled(attempts: u32) -> Failure {
+    let failure = Failure::infra(FailureKind::Cancelled, "the run was cancelled before this was measured");
+    Failure { attempts, ..failure }
+}
+
+/// A free slot, once no pause holds the endpoint back.
+async fn ready(endpoint: &Endpoint) -> Result<tokio::sync::SemaphorePermit<'_>, tokio::sync::AcquireError> {
+    loop {
+        let slot = endpoint.slots.acquire().await?;
+        let Some(held) = endpoint.held() else { return Ok(slot) };
+        drop(slot);
+        // A little later than asked, each worker by another amount: wake-ups are spread.
+        tokio::time::sleep(held + Duration::from_micros(fastrand::u64(0..250_000))).await;
+    }
+}
+
+fn restore(kept: Kept) -> Response {
+    Response {
+        status: kept.status,
+        headers: serde_json::from_str(&kept.headers).unwrap_or_default(),
+        body: kept.body.into(),
+        latency: Duration::from_micros(kept.latency_us.unsigned_abs()),
+    }
+}
+
+fn failure(call: &Call, rejection: Rejection, attempts: u32) -> Failure {
+    let tries = if attempts > 1 { format!(" ({attempts} attempts)") } else { String::new() };
+    let side = match call.purpose {
+        Purpose::Target => Side::Target,
+        Purpose::Judge | Purpose::Embedding => Side::Infra,
+    };
+    Failure {
+        kind: rejection.kind,
+        side,
+        message: format!("{}{tries}", rejection.message),
+        attempts,
+        raw: rejection.raw,
+    }
+}
+
+impl Transport for Caller {
+    fn send<'a>(&'a self, call: &'a Call, accept: &'a Accept<'a>) -> BoxFuture<'a, Result<Receipt, Failure>> {
+        Box::pin(self.carry_out(call, accept))
+    }
+}

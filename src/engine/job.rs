@@ -1,0 +1,90 @@
+//! One case, target and trial, from question to scores.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+
+use super::plan::Plan;
+use crate::domain::{Answer, Case, Failure, FailureKind, Measurement, Outcome, Score, Usage, Usd};
+use crate::evaluator::{Ready, Subject, Way};
+use crate::net::Transport;
+
+/// What is to be done.
+#[derive(Clone)]
+pub(super) struct Job {
+    pub(super) case: Arc<Case>,
+    /// Position in `Plan::targets`.
+    pub(super) target: usize,
+    pub(super) trial: u32,
+}
+
+/// An outcome with what the judges took.
+pub(super) struct Done {
+    pub(super) outcome: Outcome,
+    pub(super) usage: Usage,
+    pub(super) cost: Option<Usd>,
+}
+
+/// Asks the target once, then all evaluators at once.
+pub(super) async fn carry_out(plan: &Plan, job: &Job, transport: &dyn Transport) -> Done {
+    let Some(target) = plan.targets.get(job.target) else { return broken(plan, job, "a target without a place") };
+    let answer = target.target.ask(&job.case, job.trial, transport).await;
+    let mut usage = Usage::default();
+    let mut cost = None;
+    let scores = match &answer {
+        Err(failure) => plan.evaluators.iter().map(|evaluator| unanswered(evaluator, failure)).collect(),
+        Ok(answer) => {
+            usage += answer.usage;
+            add(&mut cost, answer.cost);
+            let subject = Subject { case: &job.case, answer, trial: job.trial };
+            let asked = join_all(plan.evaluators.iter().map(|evaluator| measure(evaluator, subject, transport))).await;
+            let mut scores = Vec::with_capacity(asked.len());
+            for (score, used, spent) in asked {
+                usage += used;
+                add(&mut cost, spent);
+                scores.push(score);
+            }
+            scores
+        }
+    };
+    let outcome =
+        Outcome { case: Arc::clone(&job.case), target: Arc::clone(&target.name), trial: job.trial, answer, scores };
+    Done { outcome, usage, cost }
+}
+
+async fn measure(evaluator: &Ready, subject: Subject<'_>, transport: &dyn Transport) -> (Score, Usage, Option<Usd>) {
+    let metric = evaluator.spec.name.clone();
+    match &evaluator.way {
+        Way::Pure(scorer) => (Score { metric, measurement: scorer.score(subject) }, Usage::default(), None),
+        Way::Asking(asking) => {
+            let asked = asking.evaluate(subject, transport).await;
+            (Score { metric, measurement: asked.measurement }, asked.usage, asked.cost)
+        }
+    }
+}
+
+fn add(sum: &mut Option<Usd>, more: Option<Usd>) {
+    if let Some(Usd(more)) = more {
+        *sum = Some(Usd(sum.map_or(0.0, |Usd(sum)| sum) + more));
+    }
+}
+
+fn unanswered(evaluator: &Ready, failure: &Failure) -> Score {
+    let kind = match failure.kind {
+        FailureKind::Cancelled => FailureKind::Cancelled,
+        _ => FailureKind::NoAnswer,
+    };
+    let message = format!("no answer to score: {}", failure.message);
+    let failure = Failure { kind, side: failure.side, message, attempts: 0, raw: None };
+    Score { metric: evaluator.spec.name.clone(), measurement: Measurement::Error(failure) }
+}
+
+/// The outcome of a job that this program broke: one bad job never costs another.
+pub(super) fn broken(plan: &Plan, job: &Job, why: &str) -> Done {
+    let failure = Failure::infra(FailureKind::Internal, format!("scoregate failed on this case: {why}"));
+    let scores = plan.evaluators.iter().map(|evaluator| unanswered(evaluator, &failure)).collect();
+    let target = plan.targets.get(job.target).map_or_else(|| "?".into(), |target| Arc::clone(&target.name));
+    let answer: Result<Answer, Failure> = Err(failure);
+    let outcome = Outcome { case: Arc::clone(&job.case), target, trial: job.trial, answer, scores };
+    Done { outcome, usage: Usage::default(), cost: None }
+}

@@ -1,0 +1,31 @@
+//! Everything a run needs, checked, before the first call.
+
+use crate::domain::{Redactor, RunHeader};
+use crate::{evaluator, target};
+
+/// How much at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Calls in flight per endpoint.
+    pub workers: usize,
+    /// Repetitions of every case, at least 1.
+    pub trials: u32,
+}
+
+impl Limits {
+    /// Cases in flight: enough that a slow one at the front does not starve the workers, bounded so that memory is.
+    pub fn window(&self) -> usize {
+        self.workers.saturating_mul(4).clamp(32, 4096)
+    }
+}
+
+/// What to run.
+pub struct Plan {
+    pub header: RunHeader,
+    /// In the suite's order.
+    pub targets: Vec<target::Ready>,
+    /// Parallel to `header.metrics`.
+    pub evaluators: Vec<evaluator::Ready>,
+    pub limits: Limits,
+    pub redactor: Redactor,
+}

@@ -1,0 +1,140 @@
+//! Streams jobs through the workers and writes what they find, in order.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::stream::{self, StreamExt as _};
+
+use super::caller::Caller;
+use super::cancel::Cancel;
+use super::job::{Done, Job, broken, carry_out};
+use super::plan::Plan;
+use crate::diagnostic::Diagnostics;
+use crate::domain::{Case, Completion, Event, EventSink, Run, Usage, Usd};
+use crate::store::{ResultsWriter, RunBuilder, StoreError};
+
+/// What stops a run as a whole. A case's failure is an outcome, never this.
+#[derive(Debug)]
+pub enum EngineError {
+    /// The data changed since it was checked.
+    Dataset(Diagnostics),
+    Store(StoreError),
+}
+
+impl From<StoreError> for EngineError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Runs `cases` and writes the results file. A cancelled run is a run: its completion says so.
+///
+/// # Errors
+/// [`EngineError`]; what was paid for stays in the ledger.
+pub async fn run<I>(
+    plan: Arc<Plan>,
+    cases: I,
+    caller: Arc<Caller>,
+    results: &Path,
+    cancel: &Cancel,
+    events: &dyn EventSink,
+) -> Result<Run, EngineError>
+where
+    I: Iterator<Item = Result<Case, Diagnostics>> + Send,
+{
+    let begun = Instant::now();
+    let mut writer = ResultsWriter::create(results, &plan.header, plan.redactor.clone())?;
+    let mut builder = RunBuilder::new(plan.header.clone());
+    announce(&plan, events);
+    let mut totals = Totals::default();
+    let jobs = jobs(&plan, cases).take_while(|_| !cancel.is_cancelled());
+    let mut done =
+        stream::iter(jobs).map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job)).buffered(plan.limits.window());
+    while let Some(finished) = done.next().await {
+        let Done { outcome, usage, cost } = finished?;
+        let (offset, line) = writer.append(&outcome)?;
+        builder.outcome(&line, offset).map_err(|problem| StoreError::Corrupt {
+            path: results.to_owned(),
+            line: writer.outcomes(),
+            problem,
+        })?;
+        totals.add(usage, cost);
+        let outcome = Arc::new(outcome);
+        events.emit(Event::Finished { outcome, done: writer.outcomes(), calls: caller.counts(), usage: totals.usage });
+    }
+    drop(done);
+    let complete = !cancel.is_cancelled();
+    let completion = Completion {
+        complete,
+        reason: (!complete).then(|| "the run was cancelled".to_owned()),
+        outcomes: writer.outcomes(),
+        calls: caller.counts(),
+        usage: totals.usage,
+        cost: totals.cost,
+        elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+    };
+    writer.finish(&completion)?;
+    events.emit(Event::Ended);
+    Ok(builder.finish(Some(completion), Some(results.to_owned())))
+}
+
+#[derive(Default)]
+struct Totals {
+    usage: Usage,
+    cost: Option<Usd>,
+}
+
+impl Totals {
+    fn add(&mut self, usage: Usage, cost: Option<Usd>) {
+        self.usage += usage;
+        if let Some(Usd(more)) = cost {
+            self.cost = Some(Usd(self.cost.map_or(0.0, |Usd(sum)| sum) + more));
+        }
+    }
+}
+
+fn announce(plan: &Plan, events: &dyn EventSink) {
+    let each = u64::from(plan.limits.trials).saturating_mul(plan.targets.len() as u64);
+    events.emit(Event::Started {
+        outcomes_planned: plan.header.cases.saturating_mul(each),
+        cases: plan.header.cases,
+        trials: plan.limits.trials,
+        targets: plan.header.targets.clone(),
+        metrics: plan.evaluators.len(),
+    });
+}
+
+/// Every case under every target, trial by trial: a case's lines stand together in the results.
+fn jobs<'a, I>(plan: &'a Plan, cases: I) -> impl Iterator<Item = Result<Job, Diagnostics>> + Send + 'a
+where
+    I: Iterator<Item = Result<Case, Diagnostics>> + Send + 'a,
+{
+    let targets = plan.targets.len();
+    let trials = plan.limits.trials.max(1);
+    cases.flat_map(move |case| -> Box<dyn Iterator<Item = Result<Job, Diagnostics>> + Send> {
+        match case {
+            Err(problems) => Box::new(std::iter::once(Err(problems))),
+            Ok(case) => {
+                let case = Arc::new(case);
+                Box::new((0..targets).flat_map(move |target| {
+                    let case = Arc::clone(&case);
+                    (0..trials).map(move |trial| Ok(Job { case: Arc::clone(&case), target, trial }))
+                }))
+            }
+        }
+    })
+}
+
+/// A task of its own: a panic in it is one broken outcome.
+async fn start(plan: Arc<Plan>, caller: Arc<Caller>, job: Result<Job, Diagnostics>) -> Result<Done, EngineError> {
+    let job = job.map_err(EngineError::Dataset)?;
+    let task = {
+        let (plan, job) = (Arc::clone(&plan), job.clone());
+        tokio::spawn(async move { carry_out(&plan, &job, caller.as_ref()).await })
+    };
+    match task.await {
+        Ok(done) => Ok(done),
+        Err(error) => Ok(broken(&plan, &job, &error.to_string())),
+    }
+}

@@ -1,0 +1,126 @@
+//! The skeleton of a suite as written: what this room reads itself. Everything inside a block belongs to the block's owner.
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroUsize};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::text::duration::Period;
+
+/// A scoregate suite: what is asked, of whom, how the answers are scored, and when that is good enough.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SuiteSpec {
+    /// The version of this form.
+    #[expect(dead_code, reason = "only checked")]
+    pub version: Version,
+    /// The suite's name, shown in every report.
+    #[schemars(length(min = 1))]
+    pub name: String,
+    /// Where the cases come from: one source or a list of them.
+    #[expect(dead_code, reason = "read as blocks")]
+    pub dataset: OneOrMany,
+    /// The systems under test, by name. Without any, the answers recorded in the data set are scored.
+    #[schemars(extend("minProperties" = 1))]
+    #[expect(dead_code, reason = "read as blocks")]
+    pub targets: Option<BTreeMap<String, Map<String, Value>>>,
+    /// Models that evaluators (and targets) use, by name.
+    #[expect(dead_code, reason = "read as blocks")]
+    pub models: Option<BTreeMap<String, Map<String, Value>>>,
+    /// What is measured: the key is the metric's name; `use` names the evaluator and defaults to the key.
+    #[schemars(extend("minProperties" = 1))]
+    #[expect(dead_code, reason = "read as blocks")]
+    pub evaluators: BTreeMap<String, Option<Map<String, Value>>>,
+    /// When the result is good enough.
+    #[expect(dead_code, reason = "read as a block")]
+    pub gate: Option<Map<String, Value>>,
+    /// How the cases are run.
+    pub run: Option<RunSpec>,
+    /// What is written, and where.
+    #[expect(dead_code, reason = "read as a block")]
+    pub reports: Option<Map<String, Value>>,
+}
+
+/// `1`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Version(#[expect(dead_code, reason = "only checked")] u64);
+
+impl JsonSchema for Version {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Version".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "const": 1 })
+    }
+}
+
+/// One mapping or a list of them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum OneOrMany {
+    One(#[expect(dead_code, reason = "read as blocks")] Map<String, Value>),
+    Many(
+        #[schemars(length(min = 1))]
+        #[expect(dead_code, reason = "read as blocks")]
+        Vec<Map<String, Value>>,
+    ),
+}
+
+/// How the cases are run.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunSpec {
+    /// Calls in flight at most, for targets and for judges each: `auto` adapts to what the provider allows (the default), or a number.
+    pub workers: Option<Workers>,
+    /// Judge questions packed into one request; only 1 for now.
+    #[schemars(range(min = 1, max = 1))]
+    #[expect(dead_code, reason = "only checked")]
+    pub batch_size: Option<u32>,
+    /// How often every case is asked (default: 1).
+    pub trials: Option<NonZeroU32>,
+    /// Time for one attempt, from connecting to the last byte (default: 60s).
+    pub timeout: Option<Period>,
+    /// Time for connecting (default: 10s).
+    pub connect_timeout: Option<Period>,
+    /// Time for the whole run; what is not measured by then counts as not measured (default: none).
+    pub deadline: Option<Period>,
+    /// When failed calls are tried again.
+    pub retry: Option<RetrySpec>,
+    /// Experiment parameters of any form, kept with the run and compared with the baseline's.
+    #[expect(dead_code, reason = "read as written")]
+    pub record: Option<Map<String, Value>>,
+    /// Where paid calls are kept, relative to the suite's folder (default: .scoregate/ledger.sqlite).
+    #[schemars(length(min = 1))]
+    pub ledger: Option<String>,
+}
+
+/// When failed calls are tried again.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RetrySpec {
+    /// Attempts for one call, the first included (default: 6).
+    pub attempts: Option<NonZeroU32>,
+    /// Time for one call with all its attempts (default: 10m).
+    pub max_elapsed: Option<Period>,
+}
+
+/// `auto` or a number.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Workers {
+    Auto(Auto),
+    Number(NonZeroUsize),
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Auto {
+    Auto,
+}

@@ -1,0 +1,74 @@
+//! A block's value against the JSON Schema of its settings: all findings at once; then the settings themselves.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::explain::{At, Finding, explain};
+use super::locate::{escape, unescape};
+use super::{Block, block::Written};
+use crate::text::duration;
+
+/// The settings that `block` holds.
+///
+/// # Errors
+/// Every finding, at least one.
+pub(super) fn settings<T: DeserializeOwned + schemars::JsonSchema>(block: &Block) -> Result<T, Vec<Finding>> {
+    let schema = schemars::SchemaGenerator::default().into_root_schema_for::<T>().to_value();
+    let mut value = match &block.value {
+        Value::Null => Value::Object(Map::new()),
+        value => value.clone(),
+    };
+    let findings = examine(&mut value, &schema, block)?;
+    if findings.is_empty() { read(value, block) } else { Err(findings) }
+}
+
+/// Checks `value`; numbers where a text is asked for become the text that stands in the file.
+fn examine(value: &mut Value, schema: &Value, block: &Block) -> Result<Vec<Finding>, Vec<Finding>> {
+    let options = jsonschema::draft202012::options()
+        .should_validate_formats(true)
+        .with_format(duration::FORMAT, |text: &str| duration::parse(text).is_ok());
+    let validator = options.build(schema).map_err(|error| {
+        let message = format!("the form of `{}` cannot be checked: {}", block.kind, error.masked());
+        vec![Finding::new("", At::Key, "internal", message)]
+    })?;
+    let findings = explain(validator.iter_errors(value), schema, block);
+    let mut changed = false;
+    for finding in findings.iter().filter(|finding| finding.wants_text) {
+        if let (Some(written), Some(place)) =
+            (block.written.numbers.get(&finding.pointer), value.pointer_mut(&finding.pointer))
+        {
+            *place = Value::String(written.clone());
+            changed = true;
+        }
+    }
+    Ok(if changed { explain(validator.iter_errors(value), schema, block) } else { findings })
+}
+
+/// Reads the checked value. What is left to find here is what a schema cannot say: a duration without its unit, for instance.
+fn read<T: DeserializeOwned>(value: Value, block: &Block) -> Result<T, Vec<Finding>> {
+    let shown = hidden_texts(&value, &block.written);
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let mut pointer = String::new();
+        for segment in error.path() {
+            match segment {
+                serde_path_to_error::Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+                serde_path_to_error::Segment::Map { key } => pointer.push_str(&format!("/{}", escape(key))),
+                serde_path_to_error::Segment::Enum { .. } | serde_path_to_error::Segment::Unknown => break,
+            }
+        }
+        let mut message = error.inner().to_string();
+        for text in shown {
+            message = message.replace(&text, crate::domain::MASK);
+        }
+        if let Some(key) = pointer.rsplit('/').next().filter(|key| !key.is_empty()) {
+            message = format!("`{}`: {message}", unescape(key));
+        }
+        vec![Finding::new(&pointer, At::Value, "invalid-value", message)]
+    })
+}
+
+/// The texts that came from the environment, for masking them in other people's messages.
+fn hidden_texts(value: &Value, written: &Written) -> Vec<String> {
+    let text = |pointer: &String| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    written.from_environment.iter().filter_map(text).filter(|text| !text.is_empty()).collect()
+}

@@ -10,7 +10,8 @@ const LISTED: usize = 20;
 
 /// An error in a data file. `column` is in characters from 1.
 pub(crate) fn at(file: &str, line: u32, column: u32, code: &'static str, message: impl Into<String>) -> Diagnostic {
-    let source = Source { path: file.to_owned(), text: String::new(), first_line: line };
+    // No text, and none for this line: the renderer names the place and shows nothing of the row.
+    let source = Source { path: file.to_owned(), text: String::new(), first_line: line.saturating_add(1) };
     Diagnostic::error(code, message).at(&Arc::new(source), Span::new(line, column, 0))
 }
 

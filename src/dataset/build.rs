@@ -12,7 +12,7 @@ use super::field::{
 use crate::domain::{Answer, Case, Context, Digest, ExpectedContext, Place};
 use crate::rows::{
     AnswerParts, Bound, Found, ListRule, Lists, Mapping, Row, answer_from, contexts_of, first, id_of, items_of,
-    kind_of, text_of, texts_of,
+    kind_of, shown_name, text_of, texts_of,
 };
 
 /// Hexadecimal digits of the content's digest in the id of a case that has none.
@@ -106,7 +106,7 @@ impl Recipe {
     }
 
     fn no_input(&self, row: &Row) -> String {
-        let names: Vec<_> = row.names().take(12).map(|name| format!("`{}`", name.escape_debug())).collect();
+        let names: Vec<_> = row.names().take(12).map(shown_name).collect();
         format!("there is no input (the row has {}); name its column with `fields: {{ input: … }}`", names.join(", "))
     }
 

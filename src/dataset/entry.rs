@@ -8,7 +8,10 @@ use super::sample::{Candidate, CaseNames, Smallest, key};
 use super::settings::{DatasetSettings, SampleSettings};
 use crate::diagnostic::{Diagnostic, Diagnostics, Level};
 use crate::domain::{Case, Digest};
-use crate::rows::{DataFile, Layout, LayoutSettings, Lists, Problems, RowReader, at_line, expand, hash, open};
+use crate::rows::{
+    DataFile, Layout, LayoutSettings, Lists, OneOrMany, Problems, RowReader, at_line, expand, hash, missing_column,
+    open,
+};
 use crate::suite::{Block, Suite};
 use crate::text::expression::Expression;
 
@@ -141,6 +144,15 @@ impl Entry {
         let Some(opened) = self.files.get_mut(at) else { return Ok(()) };
         let mut reader = open(&opened.file, &self.layout)?;
         let shown = std::sync::Arc::clone(&opened.file.shown);
+        if let Some(header) = reader.columns().filter(|header| !header.is_empty()) {
+            let missing = self.recipe.mapping.missing_in(header);
+            for (field, column) in &missing {
+                problems.push(missing_column(&shown, field, column, header));
+            }
+            if !missing.is_empty() {
+                return Ok(());
+            }
+        }
         let mut rows = 0_u32;
         while reader.advance()? {
             let record = rows;
@@ -182,6 +194,7 @@ impl Entry {
             }
         }
         opened.records = rows;
+        opened.checksums.shrink_to_fit();
         scan.records = scan.records.saturating_add(rows as usize);
         if rows == 0 {
             scan.empty_files.push(shown.to_string());
@@ -339,18 +352,15 @@ fn files(settings: &DatasetSettings, block: &Block, suite: &Suite, problems: &mu
         problems.push(block.problem("/path", "dataset-path", "the list of paths is empty"));
     }
     for (at, path) in paths.iter().enumerate() {
-        match expand(&suite.root, &suite.folder, path) {
+        match expand(suite, path) {
             Ok(found) => {
                 let fresh: Vec<_> = found.into_iter().filter(|file| !files.contains(file)).collect();
                 files.extend(fresh);
             }
-            Err(reason) => {
-                let pointer = if matches!(settings.path, crate::rows::OneOrMany::Many(_)) {
-                    format!("/path/{at}")
-                } else {
-                    "/path".to_owned()
-                };
-                problems.push(block.problem(&pointer, "dataset-path", format!("the data set's path: {reason}")));
+            Err(error) => {
+                let many = matches!(settings.path, OneOrMany::Many(_));
+                let pointer = if many { format!("/path/{at}") } else { "/path".to_owned() };
+                problems.push(error.at(block, &pointer));
             }
         }
     }

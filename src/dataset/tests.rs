@@ -120,7 +120,7 @@ fn ds_cp1252_csv() {
 #[test]
 fn ds_gbk_csv() {
     let text = refused(json!({"path": "datasets/gbk.csv"}));
-    for part in ["datasets/gbk.csv:2", "line 2", "byte offset 26", "encoding: gbk"] {
+    for part in ["datasets/gbk.csv:2", "line 2", "byte offset 27", "encoding: gbk"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let cases = read(json!({"path": "datasets/gbk.csv", "encoding": "gbk"}));
@@ -322,6 +322,9 @@ fn jsonl_and_csv_of_the_quickstart_give_the_same_cases() {
         assert_eq!((&left.expected_contexts, left.content), (&right.expected_contexts, right.content), "{}", left.id);
         assert_eq!(left.metadata["lang"], right.metadata["lang"]);
     }
+    let labelled = open_all(&root, &[json!({"path": "labelled-rag-dataset.json"})]).unwrap();
+    assert_eq!(labelled.len, 140);
+    assert!(cases(&labelled)[0].expected_contexts[0].text.as_deref().unwrap().contains("Use 4 spaces"));
     let chinese =
         json!({"path": "questions.jsonl", "where": "lang == 'zh' and tags contains 'hard' or 'critical' in tags"});
     let chosen = open_all(&root, &[chinese]).unwrap();
@@ -369,6 +372,13 @@ fn settings_that_cannot_work_are_refused() {
         let text = refused_text("a.jsonl", row, settings.clone());
         assert!(text.contains(part), "{settings}: {text}");
     }
+    let text = refused_text("a.csv", "id,question,god\n1,a,b\n2,b,c\n", json!({"fields": {"reference": "gold"}}));
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(
+        text.contains("no column `gold`")
+            && text.contains("did you mean `god`? the columns are `id`, `question`, `god`"),
+        "{text}"
+    );
     let text = refused_text("a.txt", row, json!({}));
     assert!(text.contains("set `format`"), "{text}");
 }
@@ -501,3 +511,26 @@ proptest::proptest! {
 }
 
 use proptest::strategy::Strategy as _;
+
+#[test]
+fn problems_of_a_real_suite_have_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.csv"), "id,question,lang\n1,a,zh\n2,b\n").unwrap();
+    std::fs::write(folder.path().join("b.jsonl"), "{\"question\":\"a\"}\n").unwrap();
+    let suite = "version: 1\nname: test\ndataset:\n  - path: a.csv\n    where: lang = 'zh'\n  - path: [b.jsonl, c.jsonl]\n    fields: { inptu: question }\n  - path: d*.jsonl\n  - path: b.jsonl\n    fields: { reference: gold }\ntargets:\n  app: { recorded: {} }\nevaluators:\n  equals: {}\n";
+    let path = folder.path().join("scoregate.yaml");
+    std::fs::write(&path, suite).unwrap();
+    let suite = crate::suite::load(&path, &crate::domain::Env::default()).unwrap();
+    let text = crate::diagnostic::render(&Dataset::open(&suite).err().unwrap());
+    for part in [
+        "scoregate.yaml:5:",
+        "write `==`",
+        "unknown key `inptu`",
+        "`d*.jsonl` matches no file",
+        "b.jsonl:1:1",
+        "no `gold` here",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("1 |"), "rows are named, not shown: {text}");
+}

@@ -8,7 +8,7 @@ use ::csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use serde_json::{Map, Value};
 
 use super::encoding::{decode, read_whole};
-use super::problem::{at, at_line, count32};
+use super::problem::{at, at_line, count32, shown_name};
 use super::reader::checksum;
 use super::{DataFile, Layout, Row, RowReader, budget};
 use crate::diagnostic::Diagnostic;
@@ -79,7 +79,7 @@ impl Csv {
                     &self.file,
                     self.line,
                     "duplicate-column",
-                    format!("the header names the column `{}` twice", name.escape_debug()),
+                    format!("the header names the column {} twice", shown_name(name)),
                 ));
             }
             if name.contains('\r') {

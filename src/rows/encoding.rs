@@ -86,7 +86,7 @@ fn exact(file: &str, bytes: &[u8], encoding: &'static Encoding) -> Result<String
     loop {
         let rest = bytes.get(read..).unwrap_or_default();
         text.reserve(
-            decoder.max_utf8_buffer_length_without_replacement(rest.len()).unwrap_or(rest.len()).min(1 << 20).max(16),
+            decoder.max_utf8_buffer_length_without_replacement(rest.len()).unwrap_or(rest.len()).clamp(16, 1 << 20),
         );
         let (result, used) = decoder.decode_to_string_without_replacement(rest, &mut text, true);
         read += used;

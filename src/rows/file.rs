@@ -1,9 +1,12 @@
-//! References to data files: inside the project, with forward slashes, as a path or a glob.
+//! Data files behind a reference of the suite: one file, or the matches of a glob, all of them inside the project.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::budget;
+use crate::diagnostic::Diagnostic;
+use crate::suite::{Block, PathError, Suite, inside};
+use crate::text::suggest;
 
 /// A data file that exists inside the project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,142 +16,117 @@ pub struct DataFile {
     pub path: PathBuf,
 }
 
-/// Names that Windows takes for devices, with any extension.
-const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
+/// Why a reference gives no data file. Nothing outside the project is opened or named.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileError {
+    #[error(transparent)]
+    Reference(#[from] PathError),
+    #[error("`{reference}` does not exist (looked for {shown})")]
+    Missing { reference: String, shown: String, help: Option<String> },
+    #[error("`{0}` is a folder")]
+    Folder(String),
+    #[error("`{0}` is no file")]
+    NoFile(String),
+    #[error("`{0}` matches no file")]
+    NoMatch(String),
+    #[error("`{reference}` is no glob: {problem}")]
+    Glob { reference: String, problem: String },
+    #[error("`{0}` matches more than {limit} files (limit: files)", limit = budget::FILES)]
+    TooMany(String),
+}
 
-/// The file behind `reference`, which starts at `folder` and must stay inside `root` after resolving links.
+impl FileError {
+    /// The problem at the setting that holds the reference.
+    pub(crate) fn at(&self, block: &Block, pointer: &str) -> Diagnostic {
+        if let Self::Reference(error) = self {
+            return block.path_problem(pointer, error);
+        }
+        let diagnostic = block.problem(pointer, "path", self.to_string());
+        match self {
+            Self::Missing { help: Some(help), .. } => diagnostic.help(help),
+            Self::Folder(reference) => diagnostic
+                .help(format!("name the files in it, for instance `{}/*.jsonl`", reference.trim_end_matches('/'))),
+            _ => diagnostic,
+        }
+    }
+}
+
+/// The file behind `reference`.
 ///
 /// # Errors
-/// Why the reference is refused, as a fragment that names it. Nothing outside `root` is opened.
-pub fn resolve(root: &Path, folder: &Path, reference: &str) -> Result<DataFile, String> {
-    let shown = inside(root, folder, reference)?;
-    let path = root.join(&shown);
-    match path.try_exists() {
-        Ok(true) => confined(root, path, &shown, reference),
-        Ok(false) => Err(format!("`{reference}` does not exist (looked for {shown})")),
-        Err(error) => Err(format!("`{reference}` cannot be read: {error}")),
+/// References that leave the project, and what is there but is no file.
+pub fn resolve(suite: &Suite, reference: &str) -> Result<DataFile, FileError> {
+    let path = suite.resolve(reference)?;
+    let shown = shown(suite, &path);
+    if path.is_dir() {
+        return Err(FileError::Folder(reference.to_owned()));
     }
+    if !path.exists() {
+        let help = neighbour(&path).map(|name| format!("did you mean `{name}` in the same folder?"));
+        return Err(FileError::Missing { reference: reference.to_owned(), shown, help });
+    }
+    if !path.is_file() {
+        return Err(FileError::NoFile(reference.to_owned()));
+    }
+    Ok(DataFile { shown: Arc::from(shown), path })
 }
 
 /// The files behind `reference`: the file of that very name, or the matches of a glob (`*`, `?`, `[…]`, `**`), sorted by path.
 ///
 /// # Errors
-/// As [`resolve`], and where a glob matches no file.
-pub fn expand(root: &Path, folder: &Path, reference: &str) -> Result<Vec<DataFile>, String> {
-    let shown = inside(root, folder, reference)?;
-    if !reference.contains(['*', '?', '[']) || root.join(&shown).is_file() {
-        return Ok(vec![resolve(root, folder, reference)?]);
+/// As [`resolve`], and where a glob matches no file or leads out of the project.
+pub fn expand(suite: &Suite, reference: &str) -> Result<Vec<DataFile>, FileError> {
+    let path = suite.resolve(reference)?;
+    if !reference.contains(['*', '?', '[']) || path.is_file() {
+        return Ok(vec![resolve(suite, reference)?]);
     }
-    let pattern = format!("{}/{shown}", glob::Pattern::escape(&root.to_string_lossy()));
+    let broken = |problem: String| FileError::Glob { reference: reference.to_owned(), problem };
+    let root = real_root(suite);
+    let pattern = format!("{}/{}", glob::Pattern::escape(&root.to_string_lossy()), shown(suite, &path));
     let options =
         glob::MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
-    let matches =
-        glob::glob_with(&pattern, options).map_err(|error| format!("`{reference}` is no glob: {}", error.msg))?;
     let mut files = Vec::new();
-    for found in matches {
-        let path = found.map_err(|error| {
-            format!("`{reference}`: cannot look into {}: {}", error.path().display(), error.error())
-        })?;
-        if path.is_dir() {
+    for found in glob::glob_with(&pattern, options).map_err(|error| broken(error.msg.to_owned()))? {
+        let found = found.map_err(|error| broken(error.error().to_string()))?;
+        if !found.is_file() {
             continue;
         }
         if files.len() >= budget::FILES {
-            return Err(format!("`{reference}` matches more than {} files", budget::FILES));
+            return Err(FileError::TooMany(reference.to_owned()));
         }
-        let shown = slashed(path.strip_prefix(root).unwrap_or(&path));
-        files.push(confined(root, path, &shown, reference)?);
+        inside(&root, &found)?;
+        files.push(DataFile { shown: Arc::from(shown(suite, &found)), path: found });
     }
     files.sort();
-    if files.is_empty() { Err(format!("`{reference}` matches no file")) } else { Ok(files) }
+    if files.is_empty() { Err(FileError::NoMatch(reference.to_owned())) } else { Ok(files) }
 }
 
-fn slashed(path: &Path) -> String {
+fn real_root(suite: &Suite) -> PathBuf {
+    suite.root.canonicalize().unwrap_or_else(|_| suite.root.clone())
+}
+
+/// Relative to the project root, with forward slashes.
+fn shown(suite: &Suite, path: &Path) -> String {
+    let path = path.strip_prefix(real_root(suite)).or_else(|_| path.strip_prefix(&suite.root)).unwrap_or(path);
     let parts: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
     parts.join("/")
 }
 
-fn confined(root: &Path, path: PathBuf, shown: &str, reference: &str) -> Result<DataFile, String> {
-    let real = |path: &Path| path.canonicalize().map_err(|error| format!("`{reference}` cannot be resolved: {error}"));
-    if !real(&path)?.starts_with(real(root)?) {
-        return Err(format!("`{reference}` leads outside the project through a link ({shown})"));
-    }
-    if path.is_dir() {
-        return Err(format!(
-            "`{reference}` is a folder; name its files, for instance `{}/*.jsonl`",
-            reference.trim_end_matches('/')
-        ));
-    }
-    Ok(DataFile { shown: Arc::from(shown), path })
-}
-
-/// The reference relative to `root`, normalised, without looking at the disk.
-fn inside(root: &Path, folder: &Path, reference: &str) -> Result<String, String> {
-    check_form(reference)?;
-    let start = folder.strip_prefix(root).map_err(|_| "the suite is outside the project root".to_owned())?;
-    let mut parts: Vec<String> = Vec::new();
-    for component in start.components() {
-        if let Component::Normal(part) = component {
-            parts.push(part.to_string_lossy().into_owned());
-        }
-    }
-    for part in reference.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                if parts.pop().is_none() {
-                    return Err(format!("`{reference}` leads outside the project"));
-                }
-            }
-            part => parts.push(part.to_owned()),
-        }
-    }
-    if parts.is_empty() { Err(format!("`{reference}` names no file")) } else { Ok(parts.join("/")) }
-}
-
-fn check_form(reference: &str) -> Result<(), String> {
-    let drive =
-        reference.as_bytes().get(1) == Some(&b':') && reference.starts_with(|first: char| first.is_ascii_alphabetic());
-    if reference.trim().is_empty() {
-        return Err("the path is empty".to_owned());
-    }
-    if reference.contains(char::is_control) {
-        return Err("the path contains a control character".to_owned());
-    }
-    if reference.starts_with("\\\\") || reference.starts_with("//") {
-        return Err(format!("`{reference}` is a network path; copy the file into the project"));
-    }
-    if reference.starts_with('/') || drive {
-        return Err(format!("`{reference}` is absolute; write it relative to the suite, inside the project"));
-    }
-    if reference.starts_with('~') {
-        return Err(format!(
-            "`{reference}` starts at a home folder; write it relative to the suite, inside the project"
-        ));
-    }
-    if let Some((scheme, _)) = reference.split_once(':') {
-        return Err(format!("`{reference}` is an address of kind `{scheme}:`; only files inside the project are read"));
-    }
-    if reference.contains('\\') {
-        return Err(format!("`{reference}` uses backslashes; write `{}`", reference.replace('\\', "/")));
-    }
-    match reference.split('/').find(|part| is_device(part)) {
-        Some(part) => Err(format!("`{reference}` names the device `{part}`")),
-        None => Ok(()),
-    }
-}
-
-fn is_device(part: &str) -> bool {
-    let stem = part.split('.').next().unwrap_or(part).trim_end().to_ascii_lowercase();
-    let numbered = |prefix: &str| {
-        stem.strip_prefix(prefix)
-            .is_some_and(|rest| rest.chars().count() == 1 && rest.chars().all(|digit| digit.is_ascii_digit()))
-    };
-    DEVICES.contains(&stem.as_str()) || numbered("com") || numbered("lpt")
+/// A file of nearly that name in the same folder.
+fn neighbour(path: &Path) -> Option<String> {
+    let wanted = path.file_name()?.to_string_lossy();
+    let names: Vec<String> = std::fs::read_dir(path.parent()?)
+        .ok()?
+        .take(budget::FILES)
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+        .collect();
+    suggest::closest(&wanted, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::support::suite_in;
 
     #[test]
     fn ds_path_references() {
@@ -160,20 +138,18 @@ mod tests {
         #[cfg(unix)]
         std::os::unix::fs::symlink(outer.path().join("outside.csv"), root.join("data/link-that-points-outside.csv"))
             .unwrap();
-        let references = include_str!("../../fixtures/cases/datasets/path-references.txt");
-        for reference in references.lines() {
-            let found = resolve(&root, &root, reference);
+        let suite = suite_in(&root);
+        for reference in include_str!("../../fixtures/cases/datasets/path-references.txt").lines() {
+            let found = expand(&suite, reference);
             if ["data/cases.csv", "./data/../data/cases.csv"].contains(&reference) {
-                assert_eq!(&*found.unwrap().shown, "data/cases.csv");
+                assert_eq!(&*found.unwrap()[0].shown, "data/cases.csv");
             } else {
-                let reason = found.expect_err(reference);
-                assert!(reason.contains(reference), "{reason}");
-                assert!(!reason.contains("secret"), "{reason}");
+                let reason = found.expect_err(reference).to_string();
+                assert!(reason.contains(reference) && !reason.contains("secret"), "{reason}");
             }
         }
-        let hint = resolve(&root, &root, "data\\cases.csv").unwrap_err();
-        assert!(hint.contains("`data/cases.csv`"), "{hint}");
-        assert!(expand(&root, &root, "data/*.csv").is_err(), "a glob does not follow links out of the project");
+        #[cfg(unix)]
+        assert!(expand(&suite, "data/*.csv").is_err(), "a glob does not follow links out of the project");
     }
 
     #[test]
@@ -182,11 +158,16 @@ mod tests {
         for name in ["b.jsonl", "a.jsonl", "x[1].jsonl", ".hidden.jsonl"] {
             std::fs::write(root.path().join(name), "").unwrap();
         }
+        let suite = suite_in(root.path());
         let names = |reference: &str| -> Vec<String> {
-            expand(root.path(), root.path(), reference).unwrap().iter().map(|file| file.shown.to_string()).collect()
+            expand(&suite, reference).unwrap().iter().map(|file| file.shown.to_string()).collect()
         };
         assert_eq!(names("*.jsonl"), ["a.jsonl", "b.jsonl", "x[1].jsonl"]);
         assert_eq!(names("x[1].jsonl"), ["x[1].jsonl"]);
-        assert!(expand(root.path(), root.path(), "*.csv").unwrap_err().contains("`*.csv` matches no file"));
+        assert_eq!(expand(&suite, "*.csv").unwrap_err().to_string(), "`*.csv` matches no file");
+        let missing = expand(&suite, "aa.jsonl").unwrap_err();
+        let block = Block::from_value("0", "dataset", serde_json::Value::Null);
+        assert!(missing.at(&block, "/path").help.unwrap().contains("`a.jsonl`"));
+        assert!(matches!(expand(&suite, "."), Err(FileError::Folder(_))));
     }
 }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::encoding::{decode, read_whole};
 use super::json_text::{self, Members, Origin, place_in};
-use super::problem::{at_line, count32};
+use super::problem::{at_line, count32, shown_name};
 use super::reader::checksum;
 use super::{DataFile, Layout, Row, RowReader};
 use crate::diagnostic::Diagnostic;
@@ -92,7 +92,7 @@ fn chosen<'t>(file: &str, members: &Members<'t>, key: Option<&str>) -> Result<&'
                 [] => Err(at_line(file, 1, "not-a-list", "the file is an object without a list of objects in it")
                     .help("a data set is a list of objects; JSONL files have one object a line (`format: jsonl`)")),
                 many => {
-                    let names: Vec<_> = many.iter().map(|(name, _)| format!("`{}`", name.escape_debug())).collect();
+                    let names: Vec<_> = many.iter().map(|(name, _)| shown_name(name)).collect();
                     Err(at_line(
                         file,
                         1,

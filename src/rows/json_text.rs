@@ -8,7 +8,7 @@ use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
-use super::problem::{at, count32};
+use super::problem::{at, count32, shown_name};
 use super::{Row, budget};
 use crate::diagnostic::Diagnostic;
 
@@ -50,7 +50,7 @@ pub(crate) fn row(text: &str, origin: Origin<'_>) -> Result<Row, Diagnostic> {
             written.push((name.clone().into_owned(), raw.get().to_owned()));
         }
         if map.contains_key(&*name) {
-            let message = format!("the key `{}` stands twice in this record", name.escape_debug());
+            let message = format!("the key {} stands twice in this record", shown_name(&name));
             return Err(at(origin.file, line_of(text, raw, origin).0, 1, "duplicate-key", message));
         }
         map.insert(name.into_owned(), value);
@@ -250,8 +250,8 @@ impl<'de> Deserialize<'de> for Strict {
                     let Strict(value) = access.next_value()?;
                     if map.contains_key(&key) {
                         return Err(A::Error::custom(format!(
-                            "the key `{}` stands twice in one object",
-                            key.escape_debug()
+                            "the key {} stands twice in one object",
+                            shown_name(&key)
                         )));
                     }
                     map.insert(key, value);

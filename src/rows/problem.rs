@@ -3,19 +3,37 @@
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Source, Span};
+use crate::text::suggest;
 
 /// Problems that are listed one by one; further ones are counted.
 const LISTED: usize = 20;
 
 /// An error in a data file. `column` is in characters from 1.
 pub(crate) fn at(file: &str, line: u32, column: u32, code: &'static str, message: impl Into<String>) -> Diagnostic {
-    let source = Source { path: file.to_owned(), text: String::new(), first_line: line };
+    // No text, and none for this line: the renderer names the place and shows nothing of the row.
+    let source = Source { path: file.to_owned(), text: String::new(), first_line: line.saturating_add(1) };
     Diagnostic::error(code, message).at(&Arc::new(source), Span::new(line, column, 0))
 }
 
 /// An error about a whole record.
 pub(crate) fn at_line(file: &str, line: u32, code: &'static str, message: impl Into<String>) -> Diagnostic {
     at(file, line, 1, code, message)
+}
+
+/// A column's name or a key as it may stand in a message: without control characters, and not longer than a line.
+pub(crate) fn shown_name(name: &str) -> String {
+    let short: String = name.chars().take(60).collect();
+    let cut = if short.len() < name.len() { "…" } else { "" };
+    format!("`{}{cut}`", short.escape_debug())
+}
+
+/// A mapped column that the header does not have: said once, not for every row.
+pub(crate) fn missing_column(file: &str, field: &str, column: &str, header: &[String]) -> Diagnostic {
+    let names: Vec<_> = header.iter().filter(|name| !name.is_empty()).take(20).map(|name| shown_name(name)).collect();
+    let message = format!("there is no column `{column}`, which is mapped to `{field}`");
+    let hint =
+        suggest::did_you_mean(column, header.iter().map(String::as_str)).map(|hint| hint + " ").unwrap_or_default();
+    at(file, 1, 1, "unmatched-field", message).help(format!("{hint}the columns are {}", names.join(", ")))
 }
 
 /// A number of lines or records as it fits into a place.

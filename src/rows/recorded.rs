@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::selector::{FieldSpec, Mapping};
 use super::{
     AnswerParts, DataFile, Format, Layout, LayoutSettings, Lists, ListsSettings, Problems, Row, Selector, answer_from,
-    at_line, jsonl, open, resolve, value,
+    at_line, jsonl, missing_column, open, resolve, value,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{Answer, Digest, Failure, FailureKind};
@@ -118,8 +118,7 @@ impl Recorded {
     pub fn open(settings: &RecordedSettings, suite: &Suite, block: &Block) -> Result<Self, Diagnostics> {
         let decoder = Decoder::build(settings, block)?;
         let layout = layout(settings, block)?;
-        let file = resolve(&suite.root, &suite.folder, &settings.path)
-            .map_err(|reason| block.problem("/path", "recorded-path", format!("the recorded answers: {reason}")))?;
+        let file = resolve(suite, &settings.path).map_err(|error| error.at(block, "/path"))?;
         let mut scan = Scan::default();
         scan.read(&file, &layout, &decoder).map_err(Diagnostics::from)?;
         scan.finish(&file, &decoder)?;
@@ -270,6 +269,14 @@ impl Scan {
     fn read(&mut self, file: &DataFile, layout: &Layout, decoder: &Decoder) -> Result<(), Diagnostic> {
         let mut reader = open(file, layout)?;
         self.rereadable = true;
+        let header = reader.columns().map(<[String]>::to_vec);
+        let missing = header.as_deref().map(|header| decoder.mapping.missing_in(header)).unwrap_or_default();
+        for (field, column) in &missing {
+            self.problems.push(missing_column(&file.shown, field, column, header.as_deref().unwrap_or_default()));
+        }
+        if !missing.is_empty() {
+            return Ok(());
+        }
         while reader.advance()? {
             let row = match reader.row() {
                 Ok(row) => row,

@@ -167,6 +167,21 @@ impl Mapping {
         Ok(bound)
     }
 
+    /// Mapped columns that a file with this header cannot have: (field's name, column).
+    pub(crate) fn missing_in(&self, header: &[String]) -> Vec<(&'static str, &str)> {
+        let mut missing = Vec::new();
+        for (selectors, spec) in self.explicit.iter().zip(self.specs) {
+            for selector in selectors {
+                if let Selector::Column(name) = selector
+                    && !header.contains(name)
+                {
+                    missing.push((spec.name, name.as_str()));
+                }
+            }
+        }
+        missing
+    }
+
     /// One field of `row`, whatever the others are.
     ///
     /// # Errors

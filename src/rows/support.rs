@@ -28,6 +28,7 @@ pub(crate) fn suite_in(folder: &Path) -> Suite {
             trials: 1,
             timeout: Duration::from_secs(60),
             connect_timeout: Duration::from_secs(10),
+            deadline: None,
             retry_attempts: 1,
             retry_max_elapsed: Duration::from_secs(1),
             record: serde_json::Map::new(),

@@ -11,7 +11,7 @@ use granit_parser::{Event, Options, Parser, ScalarStyle, Span, Tag};
 use serde_json::{Map, Number, Value};
 
 use super::encoding::{decode, read_whole};
-use super::problem::{at, at_line, count32};
+use super::problem::{at, at_line, count32, shown_name};
 use super::reader::checksum;
 use super::{DataFile, Layout, Row, RowReader, budget};
 use crate::diagnostic::Diagnostic;
@@ -124,7 +124,7 @@ fn chosen(file: &str, line: u32, members: Vec<(String, Node)>, key: Option<&str>
             lists.push((name, items));
         }
     }
-    let names: Vec<_> = lists.iter().map(|(name, _)| format!("`{}`", name.escape_debug())).collect();
+    let names: Vec<_> = lists.iter().map(|(name, _)| shown_name(name)).collect();
     match (lists.pop(), lists.is_empty()) {
         (Some((_, items)), true) => Ok(items),
         (Some(_), false) => Err(at_line(
@@ -255,7 +255,7 @@ impl<'t> Builder<'t> {
             return Err(self.wrong(
                 span,
                 "tag",
-                format!("the tag `{}` is not supported in data files", tag.original().escape_debug()),
+                format!("the tag {} is not supported in data files", shown_name(&tag.original())),
             ));
         }
         if let Some(Open { kind: OpenKind::Map(_, _, None), .. }) = open.last() {
@@ -305,8 +305,7 @@ impl<'t> Builder<'t> {
             ));
         }
         if let Some(first) = keys.insert(text.to_owned(), line(span)) {
-            let message =
-                format!("the key `{}` stands twice in one mapping (first on line {first})", text.escape_debug());
+            let message = format!("the key {} stands twice in one mapping (first on line {first})", shown_name(text));
             return Err(self.wrong(span, "duplicate-key", message));
         }
         Ok(text.to_owned())
@@ -319,7 +318,7 @@ impl<'t> Builder<'t> {
                 return Err(self.wrong(
                     span,
                     "tag",
-                    format!("the tag `{}` is not supported in data files", tag.original().escape_debug()),
+                    format!("the tag {} is not supported in data files", shown_name(&tag.original())),
                 ));
             }
             None => {}
@@ -403,8 +402,8 @@ mod tests {
             ("- &d {a: 1}\n- <<: *d\n", 2, "merge"),
             ("- a: 1\n---\n- a: 2\n", 2, "second document"),
             ("- a: !!int 1\n", 1, "tag"),
-            ("- a: [1\n", 2, "not YAML"),
-            ("- a: b\n\t- c\n", 2, "not YAML"),
+            ("- a: [1\n", 1, "not YAML"),
+            ("- a: b\n\t- c\n", 1, "found a tab"),
             ("just text\n", 1, "neither"),
         ] {
             let error = read(text).expect_err(text);

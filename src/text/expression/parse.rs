@@ -25,7 +25,6 @@ pub(super) fn parse(text: &str) -> Result<(Node, Vec<String>), ExpressionError> 
         });
     }
     let end = text.trim_end().chars().count() + 1;
-    let end = if text.is_empty() { 1 } else { end.max(1) };
     let mut parser = Parser { tokens: tokens.into_iter().peekable(), end, depth: 0, names: Vec::new() };
     let root = parser.or()?;
     match parser.tokens.peek() {

@@ -28,6 +28,8 @@ pub enum Fault {
     LoseAnswer,
     /// The connection closes before anything is done.
     LoseRequest,
+    /// Somebody deletes all comments just before.
+    Vanish,
 }
 
 #[derive(Clone, Debug)]
@@ -113,7 +115,7 @@ impl FakeGithub {
     }
 
     /// The token is a person's.
-    pub fn as_user(self, login: &str) -> Self {
+    pub fn with_login(self, login: &str) -> Self {
         self.state().login = Some(login.to_owned());
         self
     }
@@ -251,13 +253,14 @@ impl State {
         match fault {
             Some(Fault::Answer(bytes)) => return Some(bytes),
             Some(Fault::LoseRequest) => return None,
+            Some(Fault::Vanish) => self.comments.clear(),
             Some(Fault::LoseAnswer) | None => {}
         }
         let (status, body, link) = self.carry_out(seen);
         self.check_answer(&operation, status, &body);
         match fault {
-            Some(_) => None,
-            None => Some(http(status, &body, link)),
+            Some(Fault::LoseAnswer) => None,
+            _ => Some(http(status, &body, link)),
         }
     }
 
@@ -412,6 +415,27 @@ impl State {
         user
     }
 
+    /// Adds what the contract requires and a trimmed sample leaves out.
+    fn complete(&self, schema: &Value, value: &mut Value) {
+        let schema = match schema["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
+            Some(name) => &self.contract["$defs"][name],
+            None => schema,
+        };
+        for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            let inner = &schema["properties"][name];
+            let target = inner["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/"));
+            if value.get(name).is_none() {
+                value[name] = plain(target.map_or(inner, |target| &self.contract["$defs"][target]));
+            }
+        }
+        for (name, inner) in value.as_object_mut().into_iter().flatten() {
+            self.complete(&schema["properties"][name], inner);
+        }
+        for item in value.as_array_mut().into_iter().flatten() {
+            self.complete(&schema["items"], item);
+        }
+    }
+
     /// From the webhook sample, which has the same shape; the head of a fork where `state` says `fork`.
     fn pull(&self, number: u64, state: &str, head_sha: &str) -> Value {
         let file =
@@ -424,7 +448,20 @@ impl State {
         pull["head"]["sha"] = json!(head_sha);
         pull["head"]["repo"]["fork"] = json!(fork);
         pull["base"]["repo"]["full_name"] = json!("octo/demo");
+        self.complete(&json!({ "$ref": "#/$defs/pull-request-simple" }), &mut pull);
         pull
+    }
+}
+
+/// The plainest value of a schema's type.
+fn plain(schema: &Value) -> Value {
+    let first = |value: &Value| value.as_array().map_or_else(|| value.clone(), |all| all[0].clone());
+    match first(&schema["type"]).as_str() {
+        Some("string") => schema["enum"].as_array().map_or_else(|| json!("x"), |allowed| allowed[0].clone()),
+        Some("integer" | "number") => json!(0),
+        Some("boolean") => json!(false),
+        Some("array") => json!([]),
+        _ => json!({}),
     }
 }
 

@@ -1,1 +1,49 @@
-//! (being built)
+//! Shows the verdict where the code review happens.
+//!
+//! [`detect`] reads the environment once and says which host this is and which change is under review; [`publish`]
+//! then writes the job summary, the step's outputs and one comment, and returns the annotation lines for `cli` to print:
+//!
+//! ```text
+//! Env ─► detect ─► HostContext ┐
+//! Verdict ─► report ─► Publication ┴─► publish ─► Published { comment_url, lines, warnings }
+//! ```
+//!
+//! Promises: nothing here changes a verdict or an exit code, every trouble ends as one warning that says what to do; one
+//! comment for each suite and pull request; no credential is sent anywhere but to the configured API address.
+//! Deliberately absent: an "in progress" comment, and any address that is not taken from the runner's variables.
+//!
+//! Adding a host: a folder with `detect` and `publish`, a variant in [`HostKind`] and `Settings`, a line in [`KINDS`].
+
+mod context;
+mod github;
+mod publication;
+mod warning;
+
+pub use context::{Change, HostContext, HostKind, KINDS, Kind, PullRequest, detect};
+pub use github::annotations::{annotations, escape_data, escape_property};
+pub use github::comment::{COMMENT_LIMIT, marker};
+pub use github::outputs::OUTPUT_NAMES;
+pub use github::summary::SUMMARY_LIMIT;
+pub use publication::{Annotation, AnnotationLevel, Outputs, Publication, Published};
+pub use warning::Warning;
+
+use context::Settings;
+
+/// Publishes to the host that `context` describes. The verdict never depends on what comes back.
+///
+/// **Inputs**: `client` is the shared HTTP client (proxy, TLS and roots are its business).
+pub async fn publish(context: &HostContext, publication: &Publication, client: reqwest::Client) -> Published {
+    match &context.settings {
+        Settings::GitHub(settings) => github::publish(settings, context, publication, client).await,
+    }
+}
+
+/// Bytes that the job summary may still take, for `report` to cut at case borders; `None` where there is no summary.
+pub fn summary_room(context: &HostContext) -> Option<usize> {
+    match &context.settings {
+        Settings::GitHub(settings) => settings.summary_file.as_deref().map(github::summary::room),
+    }
+}
+
+#[cfg(test)]
+mod tests;

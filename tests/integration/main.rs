@@ -1,1 +1,3 @@
+//! Integration tests: one binary, a module per room. `support` holds what they share.
 
+mod action;

@@ -1,0 +1,75 @@
+//! Which host this is, and which change is under review.
+
+use crate::domain::Env;
+
+use super::github;
+
+/// The hosts we know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostKind {
+    GitHub,
+}
+
+/// A host's entry in the registry.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// As `--host` takes it.
+    pub name: &'static str,
+    pub detect: fn(&Env) -> Option<HostContext>,
+}
+
+/// All hosts, in the order in which they are asked.
+pub const KINDS: &[Kind] = &[Kind { name: "github", detect: github::detect }];
+
+/// The host this process runs on, if it is one we know.
+pub fn detect(env: &Env) -> Option<HostContext> {
+    KINDS.iter().find_map(|kind| (kind.detect)(env))
+}
+
+/// What the environment says about the host and the change.
+#[derive(Clone, Debug)]
+pub struct HostContext {
+    pub kind: HostKind,
+    pub change: Change,
+    /// The page of this run, for links.
+    pub run_url: Option<String>,
+    /// Things worth saying that are no trouble: "merge queue: there is no pull request to comment on".
+    pub notes: Vec<String>,
+    pub(crate) settings: Settings,
+}
+
+/// What each host keeps for itself.
+#[derive(Clone, Debug)]
+pub(crate) enum Settings {
+    GitHub(github::Settings),
+}
+
+/// The change under review. Everything in it that a user can choose (names of branches) is for display only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// `pull_request`, `merge_group`, `push`, …
+    pub event: String,
+    pub pull_request: PullRequest,
+    /// The commit that was proposed, not the merge commit that the runner checked out.
+    pub head_sha: Option<String>,
+    /// The commit to compare with: base of the pull request or merge group, previous commit of a push.
+    pub base_sha: Option<String>,
+    /// The base branch's name, without `refs/heads/`.
+    pub base_ref: Option<String>,
+    /// The head lives in another repository, so the token is read-only and there are no secrets.
+    pub fork: bool,
+}
+
+/// Where a comment belongs. Never taken from the name of a branch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PullRequest {
+    Number(u64),
+    /// The event does not say; the API is asked for the open pull request with this head commit.
+    LookUp {
+        head_sha: String,
+        head: Option<String>,
+    },
+    /// There is none: merge queue, push, schedule.
+    #[default]
+    None,
+}

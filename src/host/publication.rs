@@ -1,0 +1,65 @@
+//! What is to be shown, and what became of it.
+
+use std::path::PathBuf;
+
+use crate::domain::Decision;
+
+use super::Warning;
+
+/// Everything a host shows of one run. Texts come from `report`: redacted, escaped and cut for their place.
+#[derive(Clone, Debug)]
+pub struct Publication {
+    /// Tells the comments of several suites in one repository apart; stable from run to run: the suite's name.
+    pub key: String,
+    /// The comment's text without its marker; `None`: no comment is wanted.
+    pub comment_markdown: Option<String>,
+    /// The job summary's text.
+    pub summary_markdown: String,
+    /// Worst first.
+    pub annotations: Vec<Annotation>,
+    pub outputs: Outputs,
+}
+
+/// How an annotation is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AnnotationLevel {
+    Error,
+    Warning,
+    Notice,
+}
+
+/// A remark at a place in the repository.
+#[derive(Clone, Debug)]
+pub struct Annotation {
+    pub level: AnnotationLevel,
+    /// Relative to the repository's root, with forward slashes.
+    pub file: Option<String>,
+    /// Counted from 1.
+    pub line: Option<u64>,
+    pub title: String,
+    /// Clean text (no control characters but line ends); the host's own escaping is done here.
+    pub message: String,
+}
+
+/// Values for the steps that follow: numbers, fixed words and our own paths, never a text.
+#[derive(Clone, Debug)]
+pub struct Outputs {
+    pub verdict: Decision,
+    pub exit_code: u8,
+    /// Rules that were violated.
+    pub regressions: u64,
+    pub junit_path: Option<PathBuf>,
+    pub summary_path: Option<PathBuf>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Published {
+    pub comment_url: Option<String>,
+    /// Workflow commands for standard output, one line each, already escaped.
+    pub lines: Vec<String>,
+    /// Said and done: none of them changes the exit code.
+    pub warnings: Vec<Warning>,
+    /// "no comment: …" where that is as it should be.
+    pub notes: Vec<String>,
+}

@@ -1,0 +1,261 @@
+//! The composite action's script, run as a runner runs it: inputs in the environment, a tool cache, no shell around it.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use scoregate::host::OUTPUT_NAMES;
+use serde_yaml::Value;
+use sha2::{Digest, Sha256};
+
+const ACTION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/.github/action");
+/// Says how it was called and ends with 3, so that nobody can take a refusal for it.
+const STAND_IN: &str = "#!/bin/sh\nprintf '<%s>' \"$@\"\nexit ${STAND_IN_CODE:-3}\n";
+
+/// A runner with its folders, and the action with a table of its own.
+struct Runner {
+    folder: tempfile::TempDir,
+    env: BTreeMap<String, String>,
+}
+
+impl Runner {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["action", "cache", "temp", "work"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        for name in ["run.sh", "checksums.txt"] {
+            std::fs::copy(Path::new(ACTION).join(name), folder.path().join("action").join(name)).unwrap();
+        }
+        let place = |name: &str| folder.path().join(name).display().to_string();
+        let env = BTreeMap::from([
+            ("PATH".to_owned(), std::env::var("PATH").unwrap()),
+            ("GITHUB_ACTIONS".to_owned(), "true".to_owned()),
+            ("RUNNER_TOOL_CACHE".to_owned(), place("cache")),
+            ("RUNNER_TEMP".to_owned(), place("temp")),
+            ("SCOREGATE_ACTION_REPOSITORY".to_owned(), "octo/scoregate".to_owned()),
+            ("SCOREGATE_ACTION_SUITE".to_owned(), "scoregate.yaml".to_owned()),
+            ("SCOREGATE_ACTION_COMMENT".to_owned(), "true".to_owned()),
+        ]);
+        Self { folder, env }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn with(mut self, name: &str, value: impl ToString) -> Self {
+        self.env.insert(name.to_owned(), value.to_string());
+        self
+    }
+
+    fn run(&self) -> Output {
+        Command::new(self.path("action/run.sh"))
+            .current_dir(self.path("work"))
+            .env_clear()
+            .envs(&self.env)
+            .output()
+            .unwrap()
+    }
+
+    fn program(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, STAND_IN).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// A release archive with the stand-in in it.
+    fn archive(&self) -> Vec<u8> {
+        self.program("scoregate");
+        let made = Command::new("tar").args(["-czf", "a.tgz", "scoregate"]).current_dir(self.folder.path()).status();
+        assert!(made.unwrap().success());
+        std::fs::read(self.path("a.tgz")).unwrap()
+    }
+
+    fn hold(&self, bytes: &[u8]) {
+        let digest: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        std::fs::write(self.path("action/checksums.txt"), format!("{digest}  {}\n", asset())).unwrap();
+    }
+
+    fn installed(&self) -> PathBuf {
+        self.path("cache/scoregate/0.1.0").join(std::env::consts::ARCH)
+    }
+}
+
+fn asset() -> String {
+    let system = if cfg!(target_os = "macos") { "apple-darwin" } else { "unknown-linux-musl" };
+    format!("scoregate-0.1.0-{}-{system}.tar.gz", std::env::consts::ARCH)
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// Refused with that code and those words, and nothing was run.
+fn refused(output: &Output, code: i32, words: &str) {
+    let said = said(output);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    assert!(said.starts_with("::error title=scoregate::") || said.contains("\n::error title=scoregate::"), "{said}");
+    assert!(said.contains(words) && !said.contains("<run>"), "{said}");
+}
+
+/// Serves `body` to every request, announcing `announced` bytes.
+fn serve(body: Vec<u8>, announced: usize) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _request = stream.read(&mut [0; 4096]);
+            let head = format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {announced}\r\n\r\n");
+            let _closed_early = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
+        }
+    });
+    address
+}
+
+#[test]
+fn a_binary_of_the_job_is_run_and_its_exit_code_is_the_steps() {
+    for code in [0, 1, 2, 3, 130, 143] {
+        let runner = Runner::new();
+        let binary = runner.program("built");
+        let output = runner.with("SCOREGATE_ACTION_BINARY", binary.display()).with("STAND_IN_CODE", code).run();
+        assert_eq!(output.status.code(), Some(code));
+        assert_eq!(said(&output), "<run><--><scoregate.yaml>");
+    }
+}
+
+#[test]
+fn inputs_arrive_as_words_whatever_is_in_them() {
+    let runner = Runner::new();
+    let binary = runner.program("built");
+    let runner = runner
+        .with("SCOREGATE_ACTION_BINARY", binary.display())
+        .with("SCOREGATE_ACTION_SUITE", "a b; touch hit $(touch hit) `touch hit` *")
+        .with("SCOREGATE_ACTION_BASELINE", "--no-gate")
+        .with("SCOREGATE_ACTION_OUT", "out dir")
+        .with("SCOREGATE_ACTION_COMMENT", "false");
+    let output = runner.run();
+    let expected =
+        "<run><--baseline=--no-gate><--out=out dir><--no-comment><--><a b; touch hit $(touch hit) `touch hit` *>";
+    assert_eq!(said(&output), expected);
+    assert!(!runner.path("work/hit").exists());
+}
+
+#[test]
+fn a_version_without_a_checksum_is_refused() {
+    let runner = Runner::new();
+    runner.archive();
+    // Even if it could be had.
+    let output = runner.with("SCOREGATE_TEST_DOWNLOADS", "http://127.0.0.1:9").run();
+    refused(&output, 2, "holds no checksum for");
+    assert!(said(&output).contains("`binary`"), "says what to do");
+}
+
+#[test]
+fn inputs_that_make_no_sense_are_refused() {
+    for (name, value, words) in [
+        ("SCOREGATE_ACTION_BINARY", "no/such/file", "not an executable file"),
+        ("SCOREGATE_ACTION_VERSION", "latest", "no version like"),
+        ("SCOREGATE_ACTION_VERSION", "0.1.0/../../x", "no version like"),
+        ("SCOREGATE_ACTION_VERSION", "1.0.0\n::notice::x", "no version like"),
+    ] {
+        let output = Runner::new().with(name, value).run();
+        refused(&output, 2, words);
+        assert_eq!(said(&output).lines().count(), 1, "one command, one line");
+    }
+    let runner = Runner::new();
+    let binary = runner.program("built");
+    let runner = runner.with("SCOREGATE_ACTION_BINARY", binary.display()).with("SCOREGATE_ACTION_COMMENT", "maybe");
+    refused(&runner.run(), 2, "neither true nor false");
+}
+
+#[test]
+fn a_released_binary_is_checked_installed_and_run() {
+    let runner = Runner::new();
+    let archive = runner.archive();
+    runner.hold(&archive);
+    let address = serve(archive.clone(), archive.len());
+    let runner = runner.with("SCOREGATE_TEST_DOWNLOADS", address);
+    let output = runner.run();
+    assert_eq!((output.status.code(), said(&output).as_str()), (Some(3), "<run><--><scoregate.yaml>"));
+    let binary = runner.installed().join("scoregate");
+    assert_eq!(std::fs::read_to_string(&binary).unwrap(), STAND_IN);
+
+    // Next time nothing is downloaded, and a binary that somebody changed meanwhile is not run.
+    std::fs::write(&binary, "#!/bin/sh\necho changed\n").unwrap();
+    let runner = runner.with("SCOREGATE_TEST_DOWNLOADS", "http://127.0.0.1:9");
+    assert_eq!(said(&runner.run()), "<run><--><scoregate.yaml>");
+    assert_eq!(std::fs::read_dir(runner.installed()).unwrap().count(), 2, "archive and binary, no remains");
+
+    // A changed archive is not used either.
+    std::fs::write(runner.installed().join(asset()), b"changed").unwrap();
+    refused(&runner.run(), 3, "could not download");
+}
+
+#[test]
+fn another_file_than_the_one_held_is_refused() {
+    let runner = Runner::new();
+    let archive = runner.archive();
+    runner.hold(b"another file");
+    let address = serve(archive.clone(), archive.len());
+    let runner = runner.with("SCOREGATE_TEST_DOWNLOADS", address);
+    refused(&runner.run(), 3, "is not what it should be");
+    assert_eq!(std::fs::read_dir(runner.installed()).unwrap().count(), 0, "nothing is installed");
+}
+
+#[test]
+fn a_download_that_was_cut_off_is_refused() {
+    let runner = Runner::new();
+    let archive = runner.archive();
+    runner.hold(&archive);
+    let half = archive[..archive.len() / 2].to_vec();
+    // Told by the length, and not told.
+    let cut = serve(half.clone(), archive.len());
+    let runner = runner.with("SCOREGATE_TEST_DOWNLOADS", cut);
+    refused(&runner.run(), 3, "could not download");
+    let short = serve(half.clone(), half.len());
+    let runner = runner.with("SCOREGATE_TEST_DOWNLOADS", short);
+    refused(&runner.run(), 3, "is not what it should be");
+    assert_eq!(std::fs::read_dir(runner.installed()).unwrap().count(), 0, "nothing is installed");
+}
+
+#[test]
+fn a_local_action_does_not_guess_a_repository() {
+    let runner = Runner::new();
+    let archive = runner.archive();
+    runner.hold(&archive);
+    refused(&runner.with("SCOREGATE_ACTION_REPOSITORY", "").run(), 2, "does not know its own repository");
+}
+
+/// The pinned version is this crate's, every input reaches the script by the environment, every output is one of ours.
+#[test]
+fn action_yml_says_what_the_code_does() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("action.yml")).unwrap();
+    let script = std::fs::read_to_string(root.join(".github/action/run.sh")).unwrap();
+    let action: Value = serde_yaml::from_str(&text).unwrap();
+    assert!(script.contains(&format!("PINNED_VERSION={}\n", env!("CARGO_PKG_VERSION"))));
+
+    let step = &action["runs"]["steps"][0];
+    let environment = step["env"].as_mapping().unwrap();
+    for (name, _) in action["inputs"].as_mapping().unwrap() {
+        let expression = format!("${{{{ inputs.{} }}}}", name.as_str().unwrap());
+        let variable = environment.iter().find(|(_, value)| value.as_str() == Some(expression.as_str()));
+        let (variable, _) = variable.unwrap_or_else(|| panic!("the input {name:?} is not passed on"));
+        assert!(script.contains(&format!("{{{}:-", variable.as_str().unwrap())), "{variable:?} is not used");
+    }
+    let outputs: Vec<&str> = action["outputs"].as_mapping().unwrap().keys().filter_map(Value::as_str).collect();
+    assert_eq!(outputs, OUTPUT_NAMES);
+    for name in outputs {
+        let expected = format!("${{{{ steps.run.outputs.{name} }}}}");
+        assert_eq!(action["outputs"][name]["value"].as_str(), Some(expected.as_str()));
+    }
+    assert!(!step["run"].as_str().unwrap().contains("${{"));
+    assert!(!script.contains("eval "));
+}

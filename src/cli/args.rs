@@ -46,6 +46,12 @@ pub(super) struct RunArgs {
     /// Folder for the reports (default: the suite's `reports.dir`, else `scoregate-out`)
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
+    /// Compare with this baseline file instead of the suite's
+    #[arg(long, value_name = "FILE")]
+    pub(super) baseline: Option<PathBuf>,
+    /// Do not comment on the pull request (summary, annotations and outputs stay)
+    #[arg(long)]
+    pub(super) no_comment: bool,
     /// Calls in flight at most, for each endpoint (default: the suite's `run.workers`, else 4)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) workers: Option<u16>,

@@ -7,6 +7,7 @@ mod commands;
 mod exit_code;
 mod failure;
 mod prepare;
+mod publish;
 mod reports;
 mod schema;
 mod screen;

@@ -7,6 +7,8 @@
 //! Promise: what the reader accepted was complete (length, chunks, checksum) and arrived within its deadline.
 
 mod call;
+mod tls;
 
 pub use call::{Accept, Attempt, BoxFuture, Deadlines, Dialect, Rejection};
 pub use call::{Call, CommandRequest, HttpRequest, Purpose, Receipt, Request, Response, Transport, exchange};
+pub use tls::{ClientError, http_client};

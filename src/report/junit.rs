@@ -90,7 +90,8 @@ fn test_case(view: &View<'_>, case: &CaseRecord, at: usize, names: &mut HashSet<
             }
         },
         Cell::Error { kind, .. } | Cell::Unusable { kind } => {
-            let mut test = TestCaseBuilder::error(&name, none(), kind.word(), &format!("not measured: {}", kind.word()));
+            let mut test =
+                TestCaseBuilder::error(&name, none(), kind.word(), &format!("not measured: {}", kind.word()));
             test.set_trace(&text(view, &format!("{place}not measured: {}", kind.word())));
             test
         }

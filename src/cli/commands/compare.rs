@@ -44,7 +44,7 @@ pub(in crate::cli) fn execute(args: &CompareArgs, env: &Env) -> Result<(ExitCode
 }
 
 /// A baseline file, or a results file of an earlier run. A file that was named must be there.
-fn load(path: &Path) -> Result<BaselineState, Failed> {
+pub(super) fn load(path: &Path) -> Result<BaselineState, Failed> {
     let shown = path.display().to_string();
     let first = first_line(path);
     if first.contains("\"type\":\"baseline\"") {

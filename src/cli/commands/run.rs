@@ -7,7 +7,7 @@ use crate::cli::args::{LedgerUse, RunArgs};
 use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
 use crate::cli::prepare::{Prepared, baseline, prepare};
-use crate::cli::{reports, screen, signals};
+use crate::cli::{publish, reports, screen, signals};
 use crate::domain::{Env, Event, EventSink, FailureKind, RetryClass, Run};
 use crate::engine::{Caller, cancellation};
 use crate::gate::{BaselineState, judge};
@@ -23,7 +23,7 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<(ExitCode, St
     let named = prepared.reports.dir.clone().map(PathBuf::from);
     let folder = args.out.clone().or(named).unwrap_or_else(|| PathBuf::from("scoregate-out"));
     let redactor = prepared.plan.redactor.clone();
-    let outcome = measure_and_judge(args, prepared, &folder);
+    let outcome = measure_and_judge(args, prepared, &folder, env);
     outcome.map_err(|failed| failed.masked(&redactor))
 }
 
@@ -31,10 +31,14 @@ fn measure_and_judge(
     args: &RunArgs,
     prepared: Prepared,
     folder: &std::path::Path,
+    env: &Env,
 ) -> Result<(ExitCode, String), Failed> {
     let Prepared { suite, dataset, plan, policy, reports: _ } = prepared;
     let redactor = plan.redactor.clone();
-    let baseline = baseline(&suite, &policy);
+    let baseline = match &args.baseline {
+        Some(path) => super::compare::load(path)?,
+        None => baseline(&suite, &policy),
+    };
     let ledger = match args.ledger {
         // Recorded answers cost nothing, so there is nothing to keep.
         LedgerUse::On if plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks) => {
@@ -68,8 +72,14 @@ fn measure_and_judge(
     screen::out(&report::screen(&view));
     let written = reports::write(&view, folder);
     screen::out(&format!("\nreports: {}\n", folder.display()));
+    let code = match &written {
+        Ok(()) => caught.code().unwrap_or(ExitCode::of_verdict(verdict.exit_code)),
+        Err(_) => ExitCode::NotEvaluated,
+    };
+    if caught.code().is_none() {
+        publish::publish(&view, folder, code, !args.no_comment, env);
+    }
     written?;
-    let code = caught.code().unwrap_or(ExitCode::of_verdict(verdict.exit_code));
     Ok((code, view.redactor.redact(&verdict.headline)))
 }
 

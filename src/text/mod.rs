@@ -2,8 +2,11 @@
 //!
 //! Promise: total and deterministic; nothing depends on locale or platform.
 
+pub mod distance;
 pub mod duration;
 pub mod expression;
 pub mod jsonpath;
+pub mod normalize;
 pub mod suggest;
 pub mod template;
+pub mod token;

@@ -91,11 +91,10 @@ pub(crate) fn threshold(
     match threshold {
         Some(mark) if !(mark > lo && mark <= hi) => {
             let message = format!("threshold {mark} of `{}` must be above {lo} and at most {hi}", block.name);
-            diagnostics.push(
-                block
-                    .problem("/threshold", "threshold-out-of-range", message)
-                    .help(format!("scores of `{}` go from {lo} to {hi}; a case passes at the threshold or above", info.name)),
-            );
+            diagnostics.push(block.problem("/threshold", "threshold-out-of-range", message).help(format!(
+                "scores of `{}` go from {lo} to {hi}; a case passes at the threshold or above",
+                info.name
+            )));
             Err(())
         }
         threshold => Ok(threshold),

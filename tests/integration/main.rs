@@ -1,3 +1,9 @@
 //! Integration tests: one binary, a module per room. `support` holds what they share.
 
 mod action;
+
+#[path = "support/command.rs"]
+mod command;
+mod documents;
+mod exit_codes;
+mod quickstart;

@@ -79,7 +79,8 @@ impl Measure for Retrieval {
         let ranking = Ranking { found, k: self.settings.k };
         let value = (self.metric)(&ranking);
         let hits = ranking.found.hits();
-        let reason = format!("{hits} of {} expected contexts among {} retrieved", ranking.found.gains.len(), retrieved.len());
+        let reason =
+            format!("{hits} of {} expected contexts among {} retrieved", ranking.found.gains.len(), retrieved.len());
         Ok(Found { value, reason: Some(reason) })
     }
 }

@@ -48,7 +48,12 @@ fn every_recorded_retrieval_scores_as_the_reference_says() {
             let retrieved: Vec<&str> = case.retrieved.iter().map(String::as_str).collect();
             let relevant: Vec<(&str, f64)> = case.relevant.iter().map(|id| (id.as_str(), 1.0)).collect();
             let value = metric(&ranking(&retrieved, &relevant, Some(case.top_k)));
-            assert!((value - expected).abs() <= 0.5e-6 + 1e-9, "{} {} {name}: {value}, not {expected}", case.run, case.id);
+            assert!(
+                (value - expected).abs() <= 0.5e-6 + 1e-9,
+                "{} {} {name}: {value}, not {expected}",
+                case.run,
+                case.id
+            );
             compared += 1;
         }
     }

@@ -79,7 +79,8 @@ fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnosti
         (None, None) => (Vec::new(), ""),
     };
     if texts.iter().any(String::is_empty) {
-        let problem = block.problem(pointer, "empty-text", "every answer contains the empty text: this check says nothing");
+        let problem =
+            block.problem(pointer, "empty-text", "every answer contains the empty text: this check says nothing");
         diagnostics.push(problem.help("write the text that the answer must contain"));
         return None;
     }
@@ -92,7 +93,8 @@ impl Measure for Contains {
         let wanted: Vec<&str> = if self.texts.is_empty() {
             let reference = reference(subject)?.trim();
             if reference.is_empty() {
-                let message = "the reference is empty, and every answer contains the empty text: give the case a reference";
+                let message =
+                    "the reference is empty, and every answer contains the empty text: give the case a reference";
                 return Err(Failure::infra(FailureKind::Missing, message));
             }
             vec![reference]

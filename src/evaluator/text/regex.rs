@@ -50,14 +50,19 @@ fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnosti
     let settings: Settings = block.settings(diagnostics)?;
     match compile(&settings.pattern, settings.ignore_case) {
         Ok(regex) if regex.is_match("") && !settings.pattern.contains(['^', '$', '\\']) => {
-            let message = format!("the pattern `{}` matches every answer: this check says nothing", excerpt(&settings.pattern, 60));
+            let message = format!(
+                "the pattern `{}` matches every answer: this check says nothing",
+                excerpt(&settings.pattern, 60)
+            );
             let problem = block.problem("/pattern", "matches-everything", message);
-            diagnostics.push(problem.help("write a pattern that needs at least one character, or anchor it with ^ and $"));
+            diagnostics
+                .push(problem.help("write a pattern that needs at least one character, or anchor it with ^ and $"));
             None
         }
         Ok(regex) => Some(ready(block, &INFO, None, Matches { regex, negate: settings.negate })),
         Err(error) => {
-            let problem = block.problem("/pattern", "bad-pattern", format!("the pattern cannot be used: {}", why(&error)));
+            let problem =
+                block.problem("/pattern", "bad-pattern", format!("the pattern cannot be used: {}", why(&error)));
             diagnostics.push(problem.help(
                 "the syntax is docs.rs/regex: it always takes linear time and so has no look-around and no back-references",
             ));
@@ -68,13 +73,19 @@ fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnosti
 
 /// The pattern ready to use, within its limit of memory.
 fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, ::regex::Error> {
-    RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES).build()
+    RegexBuilder::new(pattern)
+        .case_insensitive(ignore_case)
+        .size_limit(PATTERN_BYTES)
+        .dfa_size_limit(PATTERN_BYTES)
+        .build()
 }
 
 /// The last line of the crate's drawing holds the cause.
 fn why(error: &::regex::Error) -> String {
     match error {
-        ::regex::Error::CompiledTooBig(limit) => format!("it would take more than {limit} bytes (limit of compiled patterns)"),
+        ::regex::Error::CompiledTooBig(limit) => {
+            format!("it would take more than {limit} bytes (limit of compiled patterns)")
+        }
         other => {
             let text = other.to_string();
             let line = text.lines().last().unwrap_or_default();

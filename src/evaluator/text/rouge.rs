@@ -26,8 +26,11 @@ pub const INFO_L: Info = Info {
 pub const INFO_1: Info =
     Info { name: "rouge_1", summary: "F1 of the tokens that answer and reference share, from 0 to 1", ..INFO_L };
 
-pub const INFO_2: Info =
-    Info { name: "rouge_2", summary: "F1 of the pairs of tokens that answer and reference share, from 0 to 1", ..INFO_L };
+pub const INFO_2: Info = Info {
+    name: "rouge_2",
+    summary: "F1 of the pairs of tokens that answer and reference share, from 0 to 1",
+    ..INFO_L
+};
 
 pub(super) const L: Kind = Kind { info: &INFO_L, schema: schema::<Settings>, build: build_l };
 pub(super) const ONE: Kind = Kind { info: &INFO_1, schema: schema::<Settings>, build: build_1 };
@@ -55,7 +58,12 @@ fn build_2(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnos
     build(block, &INFO_2, |answer, reference| rouge_n(answer, reference, 2), diagnostics)
 }
 
-fn build(block: &Block, info: &'static Info, rouge: fn(&str, &str) -> f64, diagnostics: &mut Diagnostics) -> Option<Ready> {
+fn build(
+    block: &Block,
+    info: &'static Info,
+    rouge: fn(&str, &str) -> f64,
+    diagnostics: &mut Diagnostics,
+) -> Option<Ready> {
     let settings: Settings = block.settings(diagnostics)?;
     let mark = threshold(block, info, settings.threshold, diagnostics).ok()?;
     Some(ready(block, info, mark, Rouge(rouge)))

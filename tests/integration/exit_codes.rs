@@ -1,0 +1,115 @@
+//! The contract of exit codes, row by row, on the real binary.
+
+use std::path::Path;
+
+use crate::command::{code, err, out, scoregate};
+
+const SUITE: &str = "version: 1\nname: tiny\ndataset: { path: data.jsonl }\nevaluators:\n  exact_match: {}\n";
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).expect("a file");
+    }
+    folder
+}
+
+fn check(folder: &Path, arguments: &[&str], expected: i32) -> String {
+    let output = scoregate(folder, arguments);
+    let said = format!("{}{}", out(&output), err(&output));
+    assert_eq!(code(&output), expected, "{arguments:?}\n{said}");
+    let last = err(&output).lines().last().unwrap_or_default().to_owned();
+    assert!(last.starts_with(&format!("scoregate: exit {expected}:")), "the last line was: {last}");
+    said
+}
+
+const GOOD: &str = "{\"id\":\"a\",\"input\":\"?\",\"reference\":\"yes\",\"answer\":\"yes\"}\n";
+const BAD: &str = "{\"id\":\"a\",\"input\":\"?\",\"reference\":\"yes\",\"answer\":\"no\"}\n";
+
+#[test]
+fn a_met_threshold_is_0_and_a_missed_one_is_1() {
+    let suite = format!("{SUITE}gate:\n  metrics:\n    exact_match: {{ min: 0.8 }}\n");
+    let good = folder(&[("scoregate.yaml", &suite), ("data.jsonl", GOOD)]);
+    check(good.path(), &["run"], 0);
+    let bad = folder(&[("scoregate.yaml", &suite), ("data.jsonl", BAD)]);
+    check(bad.path(), &["run"], 1);
+}
+
+#[test]
+fn wrong_suites_data_and_command_lines_are_2() {
+    let data = ("data.jsonl", GOOD);
+    check(folder(&[]).path(), &["run"], 2);
+    check(folder(&[("scoregate.yaml", SUITE)]).path(), &["run"], 2);
+    check(folder(&[("scoregate.yaml", "cases: [unclosed"), data]).path(), &["run"], 2);
+    check(folder(&[("scoregate.yaml", SUITE), ("data.jsonl", "")]).path(), &["run"], 2);
+    check(folder(&[("scoregate.yaml", SUITE), ("data.jsonl", "{\"id\":\n")]).path(), &["run"], 2);
+    check(folder(&[("scoregate.yaml", SUITE), data]).path(), &["run", "--no-such-flag"], 2);
+    check(folder(&[]).path(), &["compare", "absent.jsonl"], 2);
+}
+
+#[test]
+fn yaml_unknown_key() {
+    let suite = SUITE.replace("exact_match: {}", "exact_match: { threshhold: 0.5 }");
+    let said = check(folder(&[("scoregate.yaml", &suite), ("data.jsonl", GOOD)]).path(), &["run"], 2);
+    assert!(said.contains("threshhold") && said.contains("threshold") && said.contains("scoregate.yaml:5:"), "{said}");
+}
+
+#[test]
+fn bl_missing() {
+    let asked = format!("{SUITE}gate:\n  baseline: {{ from: file, path: nowhere.jsonl }}\n");
+    let strict = folder(&[("scoregate.yaml", &asked), ("data.jsonl", GOOD)]);
+    check(strict.path(), &["run"], 3);
+    assert!(strict.path().join("scoregate-out/verdict.json").exists(), "all reports are written");
+    assert!(!strict.path().join("nowhere.jsonl").exists(), "the run wrote a baseline by itself");
+    let allowed = asked.replace("nowhere.jsonl }", "nowhere.jsonl, missing: warn }");
+    let said = check(folder(&[("scoregate.yaml", &allowed), ("data.jsonl", GOOD)]).path(), &["run"], 0);
+    assert!(said.to_uppercase().contains("NO BASELINE"), "{said}");
+}
+
+#[test]
+fn bl_corrupt() {
+    let asked = format!("{SUITE}gate:\n  baseline: {{ from: file, path: base.jsonl, missing: warn }}\n");
+    for file in ["two", "half", "empty", "nul", "nan", "range", "conflict"] {
+        let bytes = std::fs::read(crate::command::root().join(format!("fixtures/cases/baselines/corrupt-{file}.json")));
+        let bytes = bytes.expect("the fixture");
+        let place = folder(&[("scoregate.yaml", &asked), ("data.jsonl", GOOD)]);
+        std::fs::write(place.path().join("base.jsonl"), &bytes).expect("a file");
+        let said = check(place.path(), &["run"], 3);
+        assert!(said.contains("base.jsonl"), "{said}");
+        assert_eq!(std::fs::read(place.path().join("base.jsonl")).expect("still there"), bytes, "the file was changed");
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_3() {
+    let suite = format!("{SUITE}reports: {{ dir: blocked }}\n");
+    let place = folder(&[("scoregate.yaml", &suite), ("data.jsonl", GOOD), ("blocked", "a file, no folder")]);
+    check(place.path(), &["run"], 3);
+}
+
+#[test]
+fn vd_all_errors_vd_rounding_and_the_like_by_compare() {
+    let policy = "version: 1\nname: tiny\ndataset: { path: data.jsonl }\nevaluators:\n  exact_match: {}\ngate:\n  metrics:\n    quality: { min: 0.8, type: continuous }\n";
+    let lines = |scores: &[Option<f64>]| -> String {
+        let line = |(at, score): (usize, &Option<f64>)| match score {
+            Some(value) => format!("{{\"case\":\"c{at}\",\"metric\":\"quality\",\"value\":{value}}}\n"),
+            None => format!("{{\"case\":\"c{at}\",\"metric\":\"quality\",\"error\":\"time-out\"}}\n"),
+        };
+        scores.iter().enumerate().map(line).collect()
+    };
+    let table: [(&[Option<f64>], i32); 5] = [
+        (&[Some(0.9), Some(0.8)], 0),
+        (&[Some(0.9), Some(0.1)], 1),
+        (&[Some(0.79996), Some(0.79996)], 1),
+        (&[None, None, None, None], 3),
+        (&[Some(0.9), Some(0.8), Some(0.9), Some(0.8), None], 3),
+    ];
+    for (scores, expected) in table {
+        let text = lines(scores);
+        let place = folder(&[("policy.yaml", policy), ("run.jsonl", &text)]);
+        let said = check(place.path(), &["compare", "run.jsonl", "--suite", "policy.yaml"], expected);
+        if expected == 1 && scores.len() == 2 && scores[0] == Some(0.79996) {
+            assert!(said.contains("0.79996"), "{said}");
+        }
+    }
+}

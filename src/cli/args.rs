@@ -108,6 +108,9 @@ pub(super) enum BaselineCommand {
         /// The baseline file to write
         #[arg(long, value_name = "FILE")]
         to: PathBuf,
+        /// Add the run to the pool of accepted runs instead of replacing it
+        #[arg(long)]
+        add: bool,
     },
     /// Show what a baseline holds
     Show {

@@ -56,6 +56,14 @@ pub(super) struct Built {
 }
 
 impl Recipe {
+    /// The fields that say what retrieval should find. Where the suite names one of them, a column that merely has a fitting name does not
+    /// add to it.
+    fn relevance(&self) -> Vec<usize> {
+        let both = [EXPECTED_CONTEXTS, EXPECTED_TEXTS];
+        let named: Vec<usize> = both.into_iter().filter(|field| self.mapping.is_explicit(*field)).collect();
+        if named.is_empty() { both.to_vec() } else { named }
+    }
+
     /// The case of a row, with index 0.
     ///
     /// # Errors
@@ -70,7 +78,8 @@ impl Recipe {
         };
         let reference = text_of("reference", bound.get(REFERENCE))?;
         let contexts = contexts_of("contexts", bound.get(CONTEXTS), rule(CONTEXTS))?;
-        let (expected_contexts, odd_id) = expected(&bound, rule(EXPECTED_CONTEXTS), rule(EXPECTED_TEXTS))?;
+        let (expected_contexts, odd_id) =
+            expected(&bound, &self.relevance(), rule(EXPECTED_CONTEXTS), rule(EXPECTED_TEXTS))?;
         let tags = self.tags_of(&bound, rule(TAGS))?;
         let cluster = text_of("cluster", bound.get(CLUSTER))?.map(|cluster| self.tags.share(cluster));
         let recorded = recorded(&row, &bound, &contexts, rule(ANSWER_CONTEXTS), rule(ANSWER_CONTEXT_IDS))?;
@@ -183,12 +192,20 @@ fn recorded(
 }
 
 /// What retrieval should find; true where an id looks like a passage.
-fn expected(bound: &Bound<'_>, ids: &ListRule, texts: &ListRule) -> Result<(Vec<ExpectedContext>, bool), String> {
+fn expected(
+    bound: &Bound<'_>,
+    fields: &[usize],
+    ids: &ListRule,
+    texts: &ListRule,
+) -> Result<(Vec<ExpectedContext>, bool), String> {
     let mut all = Vec::new();
     let mut odd = false;
     for (field, name, rule) in
         [(EXPECTED_CONTEXTS, "expected_contexts", ids), (EXPECTED_TEXTS, "expected_texts", texts)]
     {
+        if !fields.contains(&field) {
+            continue;
+        }
         for (at, item) in items_of(name, bound.get(field), rule)?.iter().enumerate() {
             let wrong = |reason: String| format!("item {} of `{name}` {reason}", at + 1);
             match &**item {

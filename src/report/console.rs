@@ -16,6 +16,15 @@ pub(super) fn render(view: &View<'_>) -> String {
     let verdict = view.verdict;
     let _ = writeln!(text, "{}\n", terminal(&verdict.headline, 400));
     let _ = writeln!(text, "{}", table(view));
+    let held: Vec<&str> = verdict
+        .rules
+        .iter()
+        .filter(|rule| rule.metric.is_empty() && rule.verdict == RuleVerdict::Met)
+        .map(|rule| rule_word(rule.rule))
+        .collect();
+    if !held.is_empty() {
+        let _ = writeln!(text, "\nalso hold: {}", held.join(", "));
+    }
     for rule in verdict.rules.iter().filter(|rule| worth_saying(rule)) {
         let _ = writeln!(text, "\n{}", terminal(&rule.explanation, 1200));
     }
@@ -39,10 +48,10 @@ fn worth_saying(rule: &Comparison) -> bool {
 
 fn table(view: &View<'_>) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(["metric", "rule", "baseline", "now", "change", "interval", "p", "n", "verdict"]);
     let several = view.run.header.targets.len() > 1;
-    for rule in &view.verdict.rules {
+    for rule in view.verdict.rules.iter().filter(|rule| !rule.metric.is_empty() || rule.verdict != RuleVerdict::Met) {
         let mut metric = terminal(&rule.metric, 40);
         if several && !rule.target.is_empty() {
             let _ = write!(metric, " ({})", terminal(&rule.target, 20));

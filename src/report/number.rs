@@ -42,7 +42,7 @@ pub fn p_value(p: f64) -> String {
 
 /// `n of planned`.
 pub fn share(n: u64, planned: u64) -> String {
-    if n == planned { n.to_string() } else { format!("{n} of {planned}") }
+    if n == planned || planned == 0 { n.to_string() } else { format!("{n} of {planned}") }
 }
 
 #[cfg(test)]

@@ -128,6 +128,11 @@ impl Mapping {
         Self { specs, explicit: by_field, aliases, claimed, filled }
     }
 
+    /// Whether the suite says what fills the field.
+    pub(crate) fn is_explicit(&self, field: usize) -> bool {
+        self.explicit.get(field).is_some_and(|selectors| !selectors.is_empty())
+    }
+
     /// The fields of `row`.
     ///
     /// # Errors

@@ -205,6 +205,49 @@ pub fn accept(run: &Run, accepted: BaselineRun, texts: Option<&Texts>) -> Result
     })
 }
 
+/// Runs a pool holds at most; the oldest leave first (statistics §15.1).
+const POOL: usize = 10;
+
+/// The pool with one more run. Cases, metrics and fingerprints must be the same: only then is it the same thing, measured again.
+///
+/// # Errors
+/// What differs, by name.
+pub fn pool(mut pool: Baseline, newest: Baseline) -> Result<Baseline, String> {
+    if pool.metrics != newest.metrics {
+        return Err(
+            "the run measured other metrics than the baseline, or measured them otherwise: start a new baseline"
+                .to_owned(),
+        );
+    }
+    if pool.runs.iter().any(|known| newest.runs.iter().any(|run| run.id == known.id)) {
+        return Err("this run is in the baseline already".to_owned());
+    }
+    if pool.cases.len() != newest.cases.len() {
+        let (had, has) = (pool.cases.len(), newest.cases.len());
+        return Err(format!("the baseline holds {had} cases, the run {has}: start a new baseline"));
+    }
+    for (known, case) in pool.cases.iter_mut().zip(newest.cases) {
+        if (&known.id, &known.target, known.content) != (&case.id, &case.target, case.content) {
+            return Err(format!(
+                "case `{}` is not the same in the baseline and the run: start a new baseline",
+                case.id
+            ));
+        }
+        for (metric, runs) in case.scores {
+            known.scores.entry(metric).or_default().extend(runs);
+        }
+        known.answered |= case.answered;
+        known.answer = case.answer;
+    }
+    pool.runs.extend(newest.runs);
+    let old = pool.runs.len().saturating_sub(POOL);
+    pool.runs.drain(..old);
+    for scores in pool.cases.iter_mut().flat_map(|case| case.scores.values_mut()) {
+        scores.drain(..old.min(scores.len()));
+    }
+    Ok(pool)
+}
+
 fn answer_of(offset: Option<u64>, texts: Option<&Texts>) -> Result<Option<String>, StoreError> {
     let (Some(offset), Some(texts)) = (offset, texts) else { return Ok(None) };
     let line = texts.outcome(offset)?;

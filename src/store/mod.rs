@@ -9,7 +9,7 @@ mod line;
 mod results;
 mod write;
 
-pub use baseline::{BASELINE_SCHEMA, accept, read_baseline, render_baseline};
+pub use baseline::{BASELINE_SCHEMA, accept, pool, read_baseline, render_baseline};
 pub use error::StoreError;
 pub use ledger::{Kept, Ledger};
 pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};

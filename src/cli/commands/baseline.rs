@@ -9,18 +9,18 @@ use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
 use crate::cli::screen;
 use crate::domain::{Baseline, BaselineCase, BaselineRun, Env};
-use crate::store::{Texts, accept, read_baseline, read_results, render_baseline, write_atomic};
+use crate::store::{Texts, accept, pool, read_baseline, read_results, render_baseline, write_atomic};
 
 pub(in crate::cli) fn execute(args: &BaselineArgs, env: &Env) -> Result<(ExitCode, String), Failed> {
     match &args.command {
-        BaselineCommand::Update { results, to } => update(results, to, env),
+        BaselineCommand::Update { results, to, add } => update(results, to, *add, env),
         BaselineCommand::Show { baseline } => show(baseline),
         BaselineCommand::Diff { old, new } => diff(old, new),
     }
 }
 
 /// A pull request must not move its own yardstick, and half a run is none (security §9).
-fn update(results: &Path, to: &Path, env: &Env) -> Result<(ExitCode, String), Failed> {
+fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(ExitCode, String), Failed> {
     if matches!(env.get("GITHUB_EVENT_NAME"), Some("pull_request" | "pull_request_target")) {
         return Err(Failed::usage(
             "baseline-in-pull-request",
@@ -48,7 +48,10 @@ fn update(results: &Path, to: &Path, env: &Env) -> Result<(ExitCode, String), Fa
         by: by.map(str::to_owned),
         trials: run.header.trials,
     };
-    let baseline = accept(&run, accepted, Some(&texts))?;
+    let mut baseline = accept(&run, accepted, Some(&texts))?;
+    if add {
+        baseline = pool(read(to)?, baseline).map_err(Failed::CouldNot)?;
+    }
     write_atomic(to, render_baseline(&baseline)?.as_bytes())?;
     let cases = baseline.cases.len();
     screen::out(&format!("accepted {cases} cases of run {} into {}\n", run.header.id, to.display()));

@@ -1,6 +1,6 @@
 //! Which host this is, and which change is under review.
 
-use crate::domain::Env;
+use crate::domain::{Env, Secret};
 
 use super::github;
 
@@ -36,6 +36,15 @@ pub struct HostContext {
     /// Things worth saying that are no trouble: "merge queue: there is no pull request to comment on".
     pub notes: Vec<String>,
     pub(crate) settings: Settings,
+}
+
+impl HostContext {
+    /// What must be masked in everything that is written: the API token.
+    pub fn secrets(&self) -> Vec<Secret> {
+        match &self.settings {
+            Settings::GitHub(settings) => settings.token.iter().cloned().collect(),
+        }
+    }
 }
 
 /// What each host keeps for itself.

@@ -31,3 +31,11 @@ fn no_comment_is_made_where_none_is_wanted() {
     job.verdict_is_unchanged();
     assert!(github.seen().is_empty() && job.published.warnings.is_empty());
 }
+
+#[test]
+fn the_token_is_known_as_a_secret_and_never_shown() {
+    let pairs = [("GITHUB_ACTIONS", "true"), ("GITHUB_TOKEN", " ghs_0123456789abcdef\n")];
+    let context = detect(&Env::from_pairs(pairs)).unwrap();
+    assert_eq!(context.secrets()[0].expose(), TOKEN);
+    assert!(!format!("{context:?}").contains("0123456789"));
+}

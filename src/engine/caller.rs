@@ -63,7 +63,7 @@ impl Caller {
 
     async fn carry_out(&self, call: &Call, accept: &Accept<'_>) -> Result<Receipt, Failure> {
         let key = key_of(call);
-        if let Some(receipt) = self.from_ledger(key, accept).await? {
+        if let Some(receipt) = self.recall(key, accept).await? {
             return Ok(receipt);
         }
         let endpoint = self.endpoints.get(&call.endpoint);
@@ -96,7 +96,7 @@ impl Caller {
     }
 
     /// A kept answer that the reader no longer accepts is asked for again.
-    async fn from_ledger(&self, key: [u8; 32], accept: &Accept<'_>) -> Result<Option<Receipt>, Failure> {
+    async fn recall(&self, key: [u8; 32], accept: &Accept<'_>) -> Result<Option<Receipt>, Failure> {
         let Some(ledger) = &self.ledger else { return Ok(None) };
         let kept = ledger.get(key).await.map_err(|error| Failure::infra(FailureKind::Internal, error.to_string()))?;
         let Some(kept) = kept else { return Ok(None) };

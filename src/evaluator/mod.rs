@@ -9,6 +9,9 @@ mod pure;
 mod retrieval;
 mod text;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use crate::diagnostic::Diagnostics;

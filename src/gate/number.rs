@@ -83,18 +83,6 @@ pub(crate) fn grouped(whole: f64) -> String {
     text
 }
 
-/// `0.043`, `<1e-12`.
-pub(crate) fn p_value(p: f64) -> String {
-    if p < 1e-12 {
-        return "<1e-12".to_owned();
-    }
-    if p < 0.0001 {
-        return format!("{p:.1e}");
-    }
-    let places = (1..=6).find(|places| p * 10_f64.powi(*places) >= 10.0).unwrap_or(6);
-    format!("{p:.0$}", places.max(2) as usize)
-}
-
 /// `1 case`, `3 cases`.
 pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
@@ -137,9 +125,6 @@ mod tests {
         assert_eq!(one_in(0.3), "1 in 3");
         assert_eq!(one_in(1e-5), "1 in 100,000");
         assert_eq!(one_in(0.7), "more often than not");
-        assert_eq!(p_value(0.043_21), "0.043");
-        assert_eq!(p_value(0.5), "0.50");
-        assert_eq!(p_value(0.0), "<1e-12");
         assert_eq!(change(0.812, 0.47), "0.812 → 0.470");
     }
 }

@@ -27,6 +27,9 @@ pub struct Kept {
     pub latency_us: i64,
 }
 
+/// Key, answer, and who waits for the commit.
+type Put = ([u8; 32], Kept, oneshot::Sender<Result<(), String>>);
+
 enum Order {
     Get([u8; 32], oneshot::Sender<Result<Option<Kept>, String>>),
     Put([u8; 32], Kept, oneshot::Sender<Result<(), String>>),
@@ -152,10 +155,7 @@ fn find(connection: &Connection, key: &[u8; 32]) -> rusqlite::Result<Option<Kept
     Ok(row.filter(|(kept, digest)| digest.as_slice() == digest_of(key, kept).as_slice()).map(|(kept, _)| kept))
 }
 
-fn keep(
-    connection: &mut Connection,
-    puts: &[([u8; 32], Kept, oneshot::Sender<Result<(), String>>)],
-) -> rusqlite::Result<()> {
+fn keep(connection: &mut Connection, puts: &[Put]) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     {
         let mut statement = transaction.prepare_cached(

@@ -15,7 +15,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 enum Source {
-    File(Recorded),
+    File(Box<Recorded>),
     Rows,
 }
 
@@ -26,7 +26,7 @@ fn build(block: &Block, suite: &Suite, diagnostics: &mut Diagnostics) -> Option<
     }
     let settings: RecordedSettings = block.settings(diagnostics)?;
     match Recorded::open(&settings, suite, block) {
-        Ok(recorded) => Some(Box::new(Source::File(recorded))),
+        Ok(recorded) => Some(Box::new(Source::File(Box::new(recorded)))),
         Err(problems) => {
             diagnostics.extend(problems);
             None

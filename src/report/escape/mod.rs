@@ -110,7 +110,8 @@ mod tests {
             prop_assert!(!text.trim_start().starts_with("::"));
             prop_assert!(!text.contains("##["));
             prop_assert!(!text.to_lowercase().contains("##vso["));
-            prop_assert!(!text.chars().any(|character| character.is_control() || character == '\u{202e}'));
+            let hidden = text.chars().any(super::hidden);
+            prop_assert!(!hidden);
         }
 
         #[test]

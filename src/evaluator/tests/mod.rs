@@ -1,0 +1,3 @@
+//! What the families' tests share.
+
+pub(super) mod peps;

@@ -13,6 +13,8 @@
 mod build;
 mod entry;
 mod field;
+#[cfg(test)]
+mod properties;
 mod repeat;
 mod sample;
 mod settings;

@@ -23,7 +23,7 @@ fn open_case(settings: Value) -> Result<Dataset, Diagnostics> {
     open_all(&fixtures().join("cases"), &[settings])
 }
 
-fn cases(dataset: &Dataset) -> Vec<Case> {
+pub(super) fn cases(dataset: &Dataset) -> Vec<Case> {
     let cases: Vec<Case> = dataset.cases().map(|case| case.unwrap()).collect();
     assert_eq!(cases.len(), dataset.len);
     for (index, case) in cases.iter().enumerate() {
@@ -62,7 +62,7 @@ fn refused(settings: Value) -> String {
 }
 
 /// A data set of one file in a folder of its own.
-fn written(name: &str, content: &str, settings: Value) -> Result<(Dataset, tempfile::TempDir), Diagnostics> {
+pub(super) fn written(name: &str, content: &str, settings: Value) -> Result<(Dataset, tempfile::TempDir), Diagnostics> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(name), content).unwrap();
     let mut entry = json!({"path": name});
@@ -472,65 +472,4 @@ fn the_schema_names_every_setting() {
     for name in ["\"where\"", "\"sample\"", "\"expected_contexts\"", "\"lists\""] {
         assert!(text.contains(name), "{name}");
     }
-}
-
-fn sampled(rows: &[usize], n: usize, seed: u64) -> Vec<String> {
-    let content: String = rows.iter().map(|row| format!("{{\"id\":\"r{row}\",\"input\":\"q{row}\"}}\n")).collect();
-    let (dataset, _folder) = written("a.jsonl", &content, json!({"sample": {"n": n, "seed": seed}})).unwrap();
-    let mut ids: Vec<String> = cases(&dataset).into_iter().map(|case| case.id.to_string()).collect();
-    ids.sort();
-    ids
-}
-
-proptest::proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(32))]
-
-    #[test]
-    fn shuffling_rows_changes_no_id_and_no_digest(order in proptest::prelude::Just((0..12_usize).collect::<Vec<_>>()).prop_shuffle()) {
-        let rows = |order: &[usize]| order.iter().map(|row| format!("{{\"input\":\"q{row}\",\"reference\":\"{row}\"}}\n")).collect::<String>();
-        let (sorted, _one) = written("a.jsonl", &rows(&(0..12).collect::<Vec<_>>()), json!({})).unwrap();
-        let (shuffled, _two) = written("a.jsonl", &rows(&order), json!({})).unwrap();
-        proptest::prop_assert_eq!(sorted.digest, shuffled.digest);
-        let by_input = |dataset: &Dataset| {
-            let mut pairs: Vec<_> = cases(dataset).into_iter().map(|case| (case.input, case.id)).collect();
-            pairs.sort();
-            pairs
-        };
-        proptest::prop_assert_eq!(by_input(&sorted), by_input(&shuffled));
-    }
-
-    #[test]
-    fn a_sample_is_stable_under_reordering_and_added_rows(order in proptest::prelude::Just((0..40_usize).collect::<Vec<_>>()).prop_shuffle(), seed in 0..4_u64) {
-        let sorted: Vec<usize> = (0..40).collect();
-        let chosen = sampled(&sorted, 10, seed);
-        proptest::prop_assert_eq!(&chosen, &sampled(&order, 10, seed));
-        let more: Vec<usize> = (0..42).collect();
-        let kept = sampled(&more, 10, seed).iter().filter(|id| chosen.contains(id)).count();
-        proptest::prop_assert!(kept >= 8, "two more rows replace at most two of ten");
-    }
-}
-
-use proptest::strategy::Strategy as _;
-
-#[test]
-fn problems_of_a_real_suite_have_their_place() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("a.csv"), "id,question,lang\n1,a,zh\n2,b\n").unwrap();
-    std::fs::write(folder.path().join("b.jsonl"), "{\"question\":\"a\"}\n").unwrap();
-    let suite = "version: 1\nname: test\ndataset:\n  - path: a.csv\n    where: lang = 'zh'\n  - path: [b.jsonl, c.jsonl]\n    fields: { inptu: question }\n  - path: d*.jsonl\n  - path: b.jsonl\n    fields: { reference: gold }\ntargets:\n  app: { recorded: {} }\nevaluators:\n  equals: {}\n";
-    let path = folder.path().join("scoregate.yaml");
-    std::fs::write(&path, suite).unwrap();
-    let suite = crate::suite::load(&path, &crate::domain::Env::default()).unwrap();
-    let text = crate::diagnostic::render(&Dataset::open(&suite).err().unwrap());
-    for part in [
-        "scoregate.yaml:5:",
-        "write `==`",
-        "unknown key `inptu`",
-        "`d*.jsonl` matches no file",
-        "b.jsonl:1:1",
-        "no `gold` here",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    assert!(!text.contains("1 |"), "rows are named, not shown: {text}");
 }

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::time::Duration as Seconds;
 
-use junit_report::{Duration, ReportBuilder, TestCase, TestCaseBuilder, TestSuite, TestSuiteBuilder};
+use junit_report::{Duration, OffsetDateTime, ReportBuilder, TestCase, TestCaseBuilder, TestSuite, TestSuiteBuilder};
 
 use super::View;
 use super::console::rule_word;
@@ -18,12 +18,14 @@ const TEXT: usize = 4000;
 
 pub(super) fn render(view: &View<'_>) -> Result<String, String> {
     let mut report = ReportBuilder::new();
-    report.add_testsuite(gate(view));
+    let started = started(view);
+    report.add_testsuite(gate(view, started));
     for target in &view.run.header.targets_or_default() {
         for (at, metric) in view.run.header.metrics.iter().enumerate() {
             let cases = view.run.cases.iter().filter(|case| case.target == *target);
             let name = format!("{} / {} / {}", view.verdict.suite, target, metric.name);
             let mut suite = TestSuiteBuilder::new(&one_line(&name));
+            suite.set_timestamp(started);
             let mut names = HashSet::new();
             for case in cases {
                 if let Some(test) = test_case(view, case, at, &mut names) {
@@ -38,8 +40,16 @@ pub(super) fn render(view: &View<'_>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| error.to_string())
 }
 
-fn gate(view: &View<'_>) -> TestSuite {
+/// The run's start; the epoch where a foreign file does not say it: the same file gives the same bytes.
+fn started(view: &View<'_>) -> OffsetDateTime {
+    let started = view.run.header.started.as_deref().and_then(|text| text.parse::<jiff::Timestamp>().ok());
+    let seconds = started.map_or(0, jiff::Timestamp::as_second);
+    OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH)
+}
+
+fn gate(view: &View<'_>, started: OffsetDateTime) -> TestSuite {
     let mut suite = TestSuiteBuilder::new("gate");
+    suite.set_timestamp(started);
     let mut names = HashSet::new();
     for rule in &view.verdict.rules {
         let what = [&*rule.target, &*rule.metric, rule_word(rule.rule)];

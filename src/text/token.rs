@@ -7,11 +7,6 @@ pub fn squad_words(text: &str) -> Vec<String> {
     squad(text).split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// The characters of a text in its SQuAD form, without spaces: for languages written without them.
-pub fn squad_characters(text: &str) -> Vec<String> {
-    squad(text).chars().filter(|c| *c != ' ').map(String::from).collect()
-}
-
 /// Like [`squad_words`], but each Chinese, Japanese or Korean character is a word of its own.
 pub fn squad_mixed(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
@@ -103,6 +98,5 @@ mod tests {
     #[test]
     fn mixed_words_split_chinese_only() {
         assert_eq!(squad_mixed("The 刘备ab cd."), ["刘", "备", "ab", "cd"]);
-        assert_eq!(squad_characters("A 刘 b."), ["刘", "b"]);
     }
 }

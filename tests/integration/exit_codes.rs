@@ -49,9 +49,9 @@ fn wrong_suites_data_and_command_lines_are_2() {
 
 #[test]
 fn yaml_unknown_key() {
-    let suite = SUITE.replace("exact_match: {}", "exact_match: { threshhold: 0.5 }");
+    let suite = format!("{SUITE}gate:\n  metrics:\n    exact_match: {{ margn: 0.5 }}\n");
     let said = check(folder(&[("scoregate.yaml", &suite), ("data.jsonl", GOOD)]).path(), &["run"], 2);
-    assert!(said.contains("threshhold") && said.contains("threshold") && said.contains("scoregate.yaml:5:"), "{said}");
+    assert!(said.contains("margn") && said.contains("`margin`") && said.contains("scoregate.yaml:8:"), "{said}");
 }
 
 #[test]

@@ -1,1 +1,38 @@
-//! (being built)
+//! Numbers in, numbers out: the mathematics of the gate. No I/O, no clock, no random numbers, nothing of the other rooms.
+//!
+//! Scores become exact numbers ([`decimal`], [`CaseMean`], [`Ratio`]); paired differences become integers
+//! ([`Differences`]) that the [`sign_flip`] test reads, and floats that the intervals read. On top of them stand the break
+//! guard, the run-effect guard, multiplicity, thresholds and sensitivity. `§` in a Source line is a section of `statistics.md`.
+//!
+//! Promise: the same numbers in any order give the same result; special functions are accurate to 1e-10 (§19.3); ties are
+//! exact because scores are added and compared as integers. Absent on purpose: tests that nothing gates on yet.
+
+mod break_guard;
+mod distribution;
+mod exact;
+mod interval;
+mod multiplicity;
+mod must_pass;
+mod paired;
+mod proportion;
+mod run_effect;
+mod sensitivity;
+mod sign_flip;
+mod threshold;
+#[cfg(test)]
+mod vectors;
+
+pub use break_guard::{BreakCount, break_guard, break_tail, lone_low};
+pub use distribution::{
+    beta_quantile, chi_squared_tail, normal_cdf, normal_quantile, student_t_cdf, student_t_quantile,
+};
+pub use exact::{CaseMean, Ratio, SCALE, decimal, total};
+pub use interval::{hall_bound, mean_interval, smallest_certifying_n, spread};
+pub use multiplicity::{benjamini_hochberg, holm};
+pub use must_pass::{flake_rate, must_pass_false_alarm};
+pub use paired::{Differences, Pair, cluster_means, differences};
+pub use proportion::{clopper_pearson, wilson};
+pub use run_effect::{RunEffect, adjust_for_runs, run_effect, run_variance};
+pub use sensitivity::{cases_needed, detectable_drop, trials_needed, variance_parts};
+pub use sign_flip::{FlipMethod, SignFlip, mcnemar, sign_flip};
+pub use threshold::{ThresholdMode, ThresholdState, threshold_state};

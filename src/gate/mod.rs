@@ -1,23 +1,40 @@
 //! A run, a baseline and a policy → a verdict. Pure: no clock, no files, no random numbers.
 //!
-//! Promise: never green without evidence (security §3); every number as `statistics.md` defines it; same input, same verdict.
+//! `gate:` of the suite ([`settings`]) is checked once ([`Policy`]). [`judge`] lays run and baseline side by side ([`scene`]:
+//! cases by id and content, metrics by fingerprint), asks every rule (one file each), and puts their findings together. Each
+//! finding has its numbers, its severity and one paragraph in words.
+//!
+//! Promise: never green without evidence (security §3); every number as `statistics.md` defines it; same input, same verdict,
+//! whatever the order of the cases.
 
-use crate::diagnostic::Diagnostics;
-use crate::domain::{Baseline, MetricSpec, Run, Verdict};
-use crate::suite::Block;
+mod broken;
+mod check;
+mod comparable;
+mod estimate;
+mod explain;
+mod headline;
+mod judge;
+mod matchup;
+mod max_drop;
+mod must_pass;
+mod new_errors;
+mod not_worse;
+mod notes;
+mod number;
+mod policy;
+mod scene;
+mod settings;
+mod sheet;
+mod single;
+mod standing;
+#[cfg(test)]
+mod tests;
+mod threshold;
 
-/// `gate:` of the suite, checked.
-#[derive(Clone, Debug)]
-pub struct Policy {
-    pub alpha: f64,
-}
+pub use judge::judge;
+pub use policy::{BaselinePolicy, Policy};
 
-impl Policy {
-    /// Reads the gate section (or the defaults without one) for the metrics that the suite's evaluators measure.
-    pub fn build(_gate: Option<&Block>, _metrics: &[MetricSpec], _diagnostics: &mut Diagnostics) -> Option<Self> {
-        None
-    }
-}
+use crate::domain::Baseline;
 
 /// What is known about the baseline.
 #[derive(Debug)]
@@ -29,9 +46,4 @@ pub enum BaselineState {
     /// There and unusable, or not fetchable.
     Broken(String),
     Found(Box<Baseline>),
-}
-
-/// Decides.
-pub fn judge(_run: &Run, _baseline: &BaselineState, _policy: &Policy) -> Option<Verdict> {
-    None
 }

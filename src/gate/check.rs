@@ -1,0 +1,210 @@
+//! The checks of a policy: all problems at once, each at its place.
+
+use super::policy::MetricPolicy;
+use super::settings::{KindSetting, MetricSettings, ModeSetting};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::domain::{MetricSpec, ScoreKind};
+use crate::stats::decimal;
+use crate::suite::Block;
+
+/// Collects the problems of one gate section.
+pub(crate) struct Checker<'b> {
+    block: &'b Block,
+    problems: Vec<Diagnostic>,
+}
+
+impl<'b> Checker<'b> {
+    pub(crate) fn new(block: &'b Block) -> Self {
+        Self { block, problems: Vec::new() }
+    }
+
+    /// Hands the problems over; true where there are none.
+    pub(crate) fn finish(self, diagnostics: &mut Diagnostics) -> bool {
+        let sound = self.problems.is_empty();
+        self.problems.into_iter().for_each(|problem| diagnostics.push(problem));
+        sound
+    }
+
+    pub(crate) fn push(&mut self, at: &str, code: &'static str, message: impl Into<String>, help: &str) {
+        self.problems.push(self.block.problem(at, code, message).help(help));
+    }
+
+    /// `low < value < high`.
+    pub(crate) fn between(&mut self, at: &str, name: &str, value: f64, low: f64, high: f64) {
+        if !(value > low && value < high) {
+            let help = format!("it must be above {low} and below {high}");
+            self.push(at, "out-of-range", format!("{name} is {value}"), &help);
+        }
+    }
+
+    /// `0 ≤ value ≤ 1`, without the 0 where `positive`.
+    pub(crate) fn share(&mut self, at: &str, name: &str, value: f64, positive: bool) {
+        if !(0.0..=1.0).contains(&value) || (positive && value == 0.0) {
+            let help = if positive { "it must be above 0 and at most 1" } else { "it must be from 0 to 1" };
+            self.push(at, "out-of-range", format!("{name} is {value}"), help);
+        }
+    }
+
+    pub(crate) fn unknown_metric(&mut self, at: &str, name: &str, known: &[MetricSpec]) {
+        let near = known
+            .iter()
+            .map(|spec| (strsim::jaro_winkler(name, &spec.name), &spec.name))
+            .filter(|(similarity, _)| *similarity > 0.75)
+            .max_by(|left, right| left.0.total_cmp(&right.0).then_with(|| right.1.cmp(left.1)));
+        let help = match near {
+            Some((_, near)) => format!("did you mean `{near}`?"),
+            None => {
+                let names: Vec<String> = known.iter().map(|spec| format!("`{}`", spec.name)).collect();
+                format!("the evaluators measure {}", names.join(", "))
+            }
+        };
+        // The key is the mistake, so the key is underlined where its place is known.
+        let key = format!("#key{at}");
+        let at = if self.block.spans.contains_key(&key) { key } else { at.to_owned() };
+        self.push(&at, "unknown-metric", format!("no evaluator measures `{name}`"), &help);
+    }
+
+    /// What the policy itself says about the metric's scale.
+    pub(crate) fn kind(
+        &mut self,
+        at: &str,
+        name: &str,
+        settings: &MetricSettings,
+        spec: Option<&MetricSpec>,
+    ) -> Option<ScoreKind> {
+        if settings.r#type.is_none() && settings.range.is_none() {
+            return None;
+        }
+        let (lo, hi) = settings.range.unwrap_or((0.0, 1.0));
+        let declared = match settings.r#type {
+            Some(KindSetting::Binary) => ScoreKind::Binary,
+            Some(KindSetting::Ordinal) => ScoreKind::Ordinal { lo: lo as i64, hi: hi as i64 },
+            Some(KindSetting::Continuous) | None => ScoreKind::Continuous { lo, hi },
+        };
+        let range_at = format!("{at}/range");
+        if declared == ScoreKind::Binary && settings.range.is_some_and(|range| range != (0.0, 1.0)) {
+            self.push(&range_at, "out-of-range", "a binary metric is 0 or 1", "leave the range out");
+        } else if !(lo < hi && decimal(lo).is_some() && decimal(hi).is_some()) {
+            let help = "write [lowest, highest], the lowest first";
+            self.push(&range_at, "out-of-range", format!("the range {lo} to {hi} holds no score"), help);
+        } else if matches!(declared, ScoreKind::Ordinal { .. }) && (lo.fract() != 0.0 || hi.fract() != 0.0) {
+            self.push(
+                &range_at,
+                "wrong-type",
+                format!("an ordinal metric has no range {lo} to {hi}"),
+                "use whole numbers",
+            );
+        } else if settings.r#type == Some(KindSetting::Ordinal) && settings.range.is_none() {
+            self.push(at, "missing-range", format!("`{name}` is ordinal and has no range"), "add `range: [1, 5]`");
+        }
+        if let Some(spec) = spec.filter(|spec| spec.kind != declared) {
+            let message = format!("`{name}` is {}, as its evaluator says, not {}", shown(spec.kind), shown(declared));
+            self.push(at, "conflicting-type", message, "remove `type` and `range`");
+        }
+        Some(declared)
+    }
+
+    /// Everything about one metric's rules.
+    pub(crate) fn metric(
+        &mut self,
+        at: &str,
+        name: &str,
+        settings: &MetricSettings,
+        policy: &MetricPolicy,
+        spec: Option<&MetricSpec>,
+    ) {
+        let kind = policy.kind.or(spec.map(|spec| spec.kind));
+        let percentile = settings.percentile.as_ref();
+        let limits = [
+            ("min", policy.min),
+            ("max", policy.max),
+            ("case_min", policy.case_min),
+            ("case_max", policy.case_max),
+            ("pass_mark", policy.pass_mark),
+            ("percentile/min", percentile.and_then(|percentile| percentile.min)),
+            ("percentile/max", percentile.and_then(|percentile| percentile.max)),
+        ];
+        for (key, limit) in limits {
+            self.limit(&format!("{at}/{key}"), name, key, limit, kind);
+        }
+        for (low, high) in [(policy.min, policy.max), (policy.case_min, policy.case_max)] {
+            if let (Some(low), Some(high)) = (low, high)
+                && low > high
+            {
+                self.push(at, "contradiction", format!("no score is at least {low} and at most {high}"), "swap them");
+            }
+        }
+        if let Some(drop) = policy.max_drop
+            && (drop < 0.0 || decimal(drop).is_none())
+        {
+            let help = "the largest drop allowed, 0 or more, in the metric's own scale";
+            self.push(&format!("{at}/max_drop"), "out-of-range", format!("max_drop is {drop}"), help);
+        }
+        self.percentile(at, settings);
+        self.pass_rate(at, name, settings, policy, spec, kind);
+        let on_the_mean = policy.min.is_some() || policy.max.is_some();
+        if policy.mode == ModeSetting::Exact && on_the_mean && kind.is_some_and(|kind| kind != ScoreKind::Binary) {
+            let message = format!("mode `exact` needs a binary metric, and `{name}` is not");
+            self.push(&format!("{at}/mode"), "wrong-mode", message, "use `confident`");
+        }
+    }
+
+    fn limit(&mut self, at: &str, name: &str, key: &str, limit: Option<f64>, kind: Option<ScoreKind>) {
+        let Some(limit) = limit else { return };
+        let key = key.replace('/', ".");
+        if decimal(limit).is_none() {
+            self.push(at, "out-of-range", format!("{key} is {limit}"), "use an ordinary number");
+            return;
+        }
+        let Some((lo, hi)) = kind.map(ScoreKind::range) else { return };
+        if limit < lo || limit > hi {
+            let help = format!("`{name}` scores from {lo} to {hi}, and limits are on that scale");
+            self.push(at, "out-of-range", format!("{key} is {limit}, which no score of `{name}` can be"), &help);
+        }
+    }
+
+    fn percentile(&mut self, at: &str, settings: &MetricSettings) {
+        let Some(percentile) = &settings.percentile else { return };
+        let here = format!("{at}/percentile");
+        match percentile.at {
+            Some(share) if share > 0.0 && share < 100.0 => {}
+            Some(share) => {
+                self.push(&format!("{here}/at"), "out-of-range", format!("at is {share}"), "above 0 and below 100");
+            }
+            None => self.push(&here, "missing-key", "the percentile has no `at`", "add `at: 95`"),
+        }
+        if percentile.min.is_none() && percentile.max.is_none() {
+            self.push(&here, "missing-key", "the percentile has no limit", "add `min` or `max`");
+        }
+    }
+
+    fn pass_rate(
+        &mut self,
+        at: &str,
+        name: &str,
+        settings: &MetricSettings,
+        policy: &MetricPolicy,
+        spec: Option<&MetricSpec>,
+        kind: Option<ScoreKind>,
+    ) {
+        let Some(rate) = &settings.pass_rate else { return };
+        let here = format!("{at}/pass_rate");
+        match rate.min {
+            Some(min) => self.share(&format!("{here}/min"), "pass_rate.min", min, false),
+            None => self.push(&here, "missing-key", "the pass rate has no limit", "add `min: 0.9`"),
+        }
+        let has_mark = policy.pass_mark.is_some() || spec.is_some_and(|spec| spec.pass_mark.is_some());
+        if spec.is_some() && !has_mark && kind != Some(ScoreKind::Binary) {
+            let message = format!("nothing says when a case passes `{name}`");
+            self.push(&here, "missing-key", message, "add `pass_mark`, the score at which a case passes");
+        }
+    }
+}
+
+fn shown(kind: ScoreKind) -> String {
+    match kind {
+        ScoreKind::Binary => "binary".to_owned(),
+        ScoreKind::Ordinal { lo, hi } => format!("ordinal {lo} to {hi}"),
+        ScoreKind::Continuous { lo, hi } => format!("continuous {lo} to {hi}"),
+    }
+}

@@ -1,0 +1,526 @@
+//! What a rule found, in words (statistics §21): a fragment for the headline and one paragraph for a developer. Plain text; the
+//! reports escape it for their sinks.
+
+use super::estimate::Estimate;
+use super::matchup::Matchup;
+use super::must_pass::Found;
+use super::not_worse::{Compared, Numbers, Refusal, drops};
+use super::number::{change, count, limit, names, one_in, points, score, score_beside, signed_points};
+use super::scene::{Finding, Scene};
+use super::settings::ModeSetting;
+use super::sheet::grouped;
+use super::threshold::{Bound, Reading, Sample};
+use crate::domain::{CaseId, Direction, MetricSpec, Reason, RuleVerdict};
+use crate::stats::{
+    CaseMean, Ratio, ThresholdState, cases_needed, detectable_drop, smallest_certifying_n, trials_needed,
+    variance_parts,
+};
+
+/// The metric, with its target where there are several.
+fn label(scene: &Scene<'_>, compared: &Compared<'_>) -> String {
+    let name = &compared.spec.name;
+    if scene.sheets.len() > 1 { format!("{name} of {}", compared.target) } else { name.to_string() }
+}
+
+pub(crate) fn nothing_to_compare(spec: &MetricSpec, target_known: bool) -> Refusal {
+    let what = if target_known { "the metric" } else { "it" };
+    let phrase = format!("{} is new, no baseline", spec.name);
+    let explanation = format!("{}: the baseline does not have {what}, so nothing is compared yet.", spec.name);
+    Refusal { reason: Reason::NoBaseline, phrase, explanation }
+}
+
+pub(crate) fn judge_changed(spec: &MetricSpec, parts: &[String]) -> Refusal {
+    let what = what_changed(parts);
+    let phrase = format!("{what} changed for {}: {}", spec.name, parts.join("; "));
+    let explanation = format!(
+        "{} was measured differently in the baseline, so the two are not compared. {} changed: {}. Measure the baseline again \
+         with the new way, or accept this run as baseline with scoregate baseline update.",
+        spec.name,
+        super::standing::capital(what),
+        parts.join("; ")
+    );
+    Refusal { reason: Reason::JudgeMismatch, phrase, explanation }
+}
+
+/// Whether it is the judge, the scale or the evaluator that differs.
+fn what_changed(parts: &[String]) -> &'static str {
+    let begins = |names: &[&str]| parts.iter().any(|part| names.iter().any(|name| part.starts_with(name)));
+    if begins(&["model:", "prompt:", "parameters:", "endpoint:"]) {
+        "judge"
+    } else if begins(&["scale:", "direction:"]) {
+        "scale"
+    } else {
+        "evaluator"
+    }
+}
+
+pub(crate) fn too_little_overlap(spec: &MetricSpec, matchup: &Matchup) -> Refusal {
+    let (kept, of) = (matchup.kept, matchup.baseline_cases);
+    let phrase = format!("{}: only {kept} of {of} baseline cases are still there unchanged", spec.name);
+    let explanation = format!(
+        "{} cannot be judged: only {kept} of {of} cases of the baseline are in this run with the same content. Comparing what is \
+         left would hide what the others would have caught.",
+        spec.name
+    );
+    Refusal { reason: Reason::Coverage, phrase, explanation }
+}
+
+pub(crate) fn too_much_missing(spec: &MetricSpec, matchup: &Matchup, allowed: f64) -> Refusal {
+    let (missing, of) = (matchup.missing(), matchup.joints.len());
+    let phrase = format!("{}: {missing} of {of} cases have no usable score on both sides", spec.name);
+    let explanation = format!(
+        "{} cannot be judged: {missing} of {of} cases have no usable score on one of the two sides, and at most {} points of a \
+         hundred may be missing.",
+        spec.name,
+        points(allowed)
+    );
+    Refusal { reason: Reason::Missing, phrase, explanation }
+}
+
+/// The paragraph of a paired comparison.
+pub(crate) fn comparison(
+    finding: Finding,
+    scene: &Scene<'_>,
+    compared: &Compared<'_>,
+    numbers: &Numbers,
+    alpha_mean: f64,
+) -> Finding {
+    let told = Told::new(scene, compared, numbers, alpha_mean);
+    let (phrase, explanation) = match finding.comparison.reason {
+        Reason::Mean => told.regressed(scene, compared),
+        Reason::Breaks => told.broke(&finding),
+        Reason::WithinMargin => told.not_worse(finding.comparison.improved),
+        Reason::SmallDrop => told.small_drop(),
+        Reason::Suspicious => told.suspicious(),
+        Reason::NoSign => told.no_sign(),
+        Reason::TooFewCases => told.too_few(),
+        Reason::Identical => told.identical(),
+        _ => told.missing(compared),
+    };
+    let drift = numbers.as_is.run_variance > 0.0;
+    let drift = if drift {
+        " The baseline's runs differ among themselves by more than case noise, which was allowed for."
+    } else {
+        ""
+    };
+    finding.saying(phrase, format!("{explanation}{drift}"))
+}
+
+/// The numbers of a comparison as words.
+struct Told<'n> {
+    name: String,
+    numbers: &'n Numbers,
+    estimate: &'n Estimate,
+    /// Unit scale.
+    moved: f64,
+    margin: f64,
+    alpha: f64,
+    level: f64,
+    runs: usize,
+    /// Variance within a case, trials of the candidate and of the baseline.
+    within: Option<(f64, f64, f64)>,
+    broken: Vec<CaseId>,
+}
+
+impl<'n> Told<'n> {
+    fn new(scene: &Scene<'_>, compared: &Compared<'_>, numbers: &'n Numbers, alpha_mean: f64) -> Self {
+        let matchup = compared.matchup.as_ref();
+        Self {
+            name: label(scene, compared),
+            numbers,
+            estimate: &numbers.as_is,
+            moved: numbers.as_is.change(compared.spec),
+            margin: compared.rules.margin,
+            alpha: scene.policy.alpha,
+            level: alpha_mean / numbers.family as f64,
+            runs: matchup.map_or(0, |matchup| matchup.runs.len()),
+            within: matchup.and_then(|matchup| matchup.within(compared.spec)),
+            broken: super::not_worse::broke(scene, compared),
+        }
+    }
+
+    fn scores(&self) -> String {
+        change(self.estimate.baseline.value(), self.estimate.current.value())
+    }
+
+    fn between(&self) -> String {
+        match self.estimate.interval {
+            Some((lower, upper)) => format!("between {} and {}", signed_points(lower), signed_points(upper)),
+            None => "anywhere".to_owned(),
+        }
+    }
+
+    fn cases(&self) -> String {
+        count(self.estimate.cases, "case", "cases")
+    }
+
+    fn regressed(&self, scene: &Scene<'_>, compared: &Compared<'_>) -> (String, String) {
+        let verb = match compared.spec.direction {
+            Direction::Higher => "dropped by",
+            Direction::Lower => "got worse by",
+        };
+        let phrase = format!("{} {verb} {} points ({})", self.name, points(self.moved), self.scores());
+        let largest: Vec<CaseId> = drops(scene, compared).into_iter().map(|(_, id)| id).collect();
+        let Estimate { up, down, .. } = self.estimate;
+        let explanation = format!(
+            "{} got worse: {} ({} points, likely {}). Of {}, {down} scored lower and {up} higher. If this change had no effect, a \
+             drop this large would appear {}, after allowing for the {} checked. Largest drops: {}. Fix them, or accept the new \
+             level with scoregate baseline update.",
+            self.name,
+            self.scores(),
+            signed_points(self.moved),
+            self.between(),
+            self.cases(),
+            in_runs(self.numbers.p_adjusted, "runs"),
+            count(self.numbers.family as u64, "metric", "metrics"),
+            names(&largest, 5),
+        );
+        (phrase, explanation)
+    }
+
+    fn broke(&self, finding: &Finding) -> (String, String) {
+        let Some(guard) = self.numbers.breaks else { return (String::new(), String::new()) };
+        let cases = count(guard.breaks, "stable case", "stable cases");
+        let phrase = format!("{cases} broke on {} ({:.1} expected by luck)", self.name, guard.expected);
+        let ids: Vec<&str> = finding.named.iter().map(|(id, _)| &**id).collect();
+        let explanation = format!(
+            "{cases} broke on {} (flakiness alone explains about {:.1}). They held in all {} baseline runs and fell far below them \
+             now: {}. The average moved by {} points ({}). A count this high happens {}.",
+            self.name,
+            guard.expected,
+            self.runs,
+            names(&ids, 10),
+            signed_points(self.moved),
+            self.scores(),
+            in_runs(guard.p_mid, "unchanged runs"),
+        );
+        (phrase, explanation)
+    }
+
+    /// Suspects are named although they do not fail the build (statistics §7.4).
+    fn suspects(&self) -> String {
+        match (self.numbers.breaks, self.broken.is_empty()) {
+            (Some(guard), false) => format!(
+                " {} broke, {:.1} expected from flakiness: {}.",
+                count(guard.breaks, "stable case", "stable cases"),
+                guard.expected,
+                names(&self.broken, 5)
+            ),
+            _ => String::new(),
+        }
+    }
+
+    fn not_worse(&self, improved: bool) -> (String, String) {
+        let lower = self.estimate.interval.map_or(-1.0, |(lower, _)| lower);
+        let better = if improved { " It is credibly better than before." } else { "" };
+        let explanation = format!(
+            "{} is not worse: {} points (at worst {}), inside the {}-point margin ({}). {}, {} each.{better}{}",
+            self.name,
+            signed_points(self.moved),
+            signed_points(lower),
+            points(self.margin),
+            self.scores(),
+            self.cases(),
+            count(u64::from(self.estimate.trials), "trial", "trials"),
+            self.suspects(),
+        );
+        (format!("{} is not worse", self.name), explanation)
+    }
+
+    fn small_drop(&self) -> (String, String) {
+        let phrase = format!("{} dropped a little, {} points, inside the margin", self.name, points(self.moved));
+        let explanation = format!(
+            "{} dropped a little, really: {} points ({}, {}). That is inside the {}-point margin, so it does not fail the build; \
+             many such drops add up.{}",
+            self.name,
+            signed_points(self.moved),
+            self.between(),
+            self.scores(),
+            points(self.margin),
+            self.suspects(),
+        );
+        (phrase, explanation)
+    }
+
+    /// What would settle a drop of the margin.
+    fn remedy(&self) -> String {
+        let Some(deviation) = self.estimate.deviation else { return "more cases".to_owned() };
+        let needed =
+            cases_needed(deviation, self.margin, self.level).max(smallest_certifying_n(self.margin, self.alpha));
+        let more = needed.saturating_sub(self.estimate.units);
+        let mut ways = Vec::new();
+        if more > 0 {
+            ways.push(format!("about {} more", count(more, "case", "cases")));
+        }
+        if let Some(trials) = self.more_trials(deviation) {
+            ways.push(format!("{} more a case", count(u64::from(trials), "trial", "trials")));
+        }
+        if self.runs < 5 {
+            ways.push("more baseline runs".to_owned());
+        }
+        if ways.is_empty() {
+            ways.push("a wider margin".to_owned());
+        }
+        ways.join(", or ")
+    }
+
+    fn more_trials(&self, deviation: f64) -> Option<u32> {
+        let (within, candidate, baseline) = self.within?;
+        let parts = variance_parts(deviation, within, candidate, baseline);
+        let needed = trials_needed(parts, within, baseline, self.estimate.units, self.margin, self.level)?;
+        // Below the smallest number of cases no number of trials can vouch for the margin.
+        let enough = self.estimate.units >= smallest_certifying_n(self.margin, self.alpha);
+        needed.checked_sub(candidate as u32).filter(|more| *more > 0 && enough)
+    }
+
+    fn suspicious(&self) -> (String, String) {
+        let moved = signed_points(self.moved);
+        let phrase = format!("not enough evidence on {} ({moved} points)", self.name);
+        let explanation = format!(
+            "{}: not enough evidence. It moved by {moved} points ({}), which happens by luck {}; the true change lies {}. To \
+             settle a {}-point drop: {}.{}",
+            self.name,
+            self.scores(),
+            in_runs(self.numbers.p_adjusted, "unchanged runs"),
+            self.between(),
+            points(self.margin),
+            self.remedy(),
+            self.suspects(),
+        );
+        (phrase, explanation)
+    }
+
+    fn no_sign(&self) -> (String, String) {
+        let detectable = self.estimate.deviation.map(|sd| detectable_drop(sd, self.estimate.units, self.level));
+        let seen = match detectable {
+            Some(drop) if drop <= 1.0 => format!("drops of {} points or more", points(drop)),
+            Some(_) | None => "no drop at all".to_owned(),
+        };
+        let phrase = format!("no sign of a drop in {}, and too little to vouch for it", self.name);
+        let explanation = format!(
+            "{}: no sign of a drop ({} points, {}), but this run could only have seen {seen}. To vouch for {} points: {}.{}",
+            self.name,
+            signed_points(self.moved),
+            self.scores(),
+            points(self.margin),
+            self.remedy(),
+            self.suspects(),
+        );
+        (phrase, explanation)
+    }
+
+    fn too_few(&self) -> (String, String) {
+        let units = self.estimate.units;
+        let needed = smallest_certifying_n(self.margin, self.alpha);
+        let smallest = 1.0 - self.alpha.powf(1.0 / units.max(1) as f64);
+        let what = if units == self.estimate.cases { "case" } else { "cluster" };
+        let enough = count(units, what, &format!("{what}s"));
+        let phrase = format!("{enough} cannot vouch for {}", self.name);
+        let better = if self.moved > 0.0 { ", improved" } else { "" };
+        let explanation = format!(
+            "{}: {enough} cannot vouch for a {}-point margin (at least {needed} are needed). It moved by {} points ({}{better}). \
+             Add cases or widen the margin to {:.2}.{}",
+            self.name,
+            points(self.margin),
+            signed_points(self.moved),
+            self.scores(),
+            (smallest * 100.0).ceil() / 100.0,
+            self.suspects(),
+        );
+        (phrase, explanation)
+    }
+
+    fn identical(&self) -> (String, String) {
+        let text = format!("{}: every one of {} scored exactly as before", self.name, self.cases());
+        (text.clone(), format!("{text} ({}).", score(self.estimate.current.value())))
+    }
+
+    fn missing(&self, compared: &Compared<'_>) -> (String, String) {
+        let (missing, of) = compared.matchup.as_ref().map_or((0, 0), |all| (all.missing(), all.joints.len()));
+        let phrase =
+            format!("{}: {missing} of {of} cases have no usable score, and they could change the verdict", self.name);
+        let explanation = format!(
+            "{} cannot be judged: {missing} of {of} cases have no usable score on one of the two sides. Counting them one way or \
+             the other would flip the verdict ({} points without them).",
+            self.name,
+            signed_points(self.moved),
+        );
+        (phrase, explanation)
+    }
+}
+
+/// `in about 1 in 120 runs`, `more often than not`.
+fn in_runs(p: f64, runs: &str) -> String {
+    if p >= 0.5 { one_in(p) } else { format!("in about {} {runs}", one_in(p)) }
+}
+
+/// The paragraph of an allowed drop.
+pub(crate) fn drop_rule(finding: Finding, compared: &Compared<'_>, estimate: &Estimate, allowed: f64) -> Finding {
+    let name = &compared.spec.name;
+    let scores = change(estimate.baseline.value(), estimate.current.value());
+    let fell = match compared.spec.direction {
+        Direction::Higher => estimate.baseline.minus(estimate.current),
+        Direction::Lower => estimate.current.minus(estimate.baseline),
+    };
+    let fell = fell.map_or_else(String::new, |drop| score_beside(drop, allowed));
+    let most = limit(allowed);
+    let cases = count(estimate.cases, "case", "cases");
+    match finding.comparison.verdict {
+        RuleVerdict::Violated => {
+            let text = format!("{name} dropped by {fell} ({scores}), more than the allowed {most}");
+            finding.saying(text.clone(), format!("{text}, over {cases}."))
+        }
+        RuleVerdict::Met => {
+            let text = format!("{name} did not drop by more than the allowed {most}");
+            finding.saying(text.clone(), format!("{text} ({scores}, over {cases})."))
+        }
+        RuleVerdict::Inconclusive | RuleVerdict::NotEvaluated => {
+            let text = format!("{name}: cases without a score could change whether it dropped by more than {most}");
+            finding.saying(text.clone(), format!("{text} ({scores}, over {cases})."))
+        }
+    }
+}
+
+pub(crate) fn no_scores(finding: Finding, planned: u64, troubles: &str) -> Finding {
+    let name = finding.comparison.metric.clone();
+    let why = if troubles.is_empty() { String::new() } else { format!(" ({troubles})") };
+    let text = if planned == 0 {
+        format!("0 cases have what {name} measures")
+    } else {
+        format!("{planned} of {planned} cases have no score for {name}{why}")
+    };
+    finding.saying(text.clone(), format!("{name} has nothing to judge: {text}."))
+}
+
+fn required(bound: Bound) -> String {
+    match bound {
+        Bound::AtLeast(value) => format!("at least {}", limit(value)),
+        Bound::AtMost(value) => format!("at most {}", limit(value)),
+    }
+}
+
+fn side_word(bound: Bound) -> &'static str {
+    match bound {
+        Bound::AtLeast(_) => "below",
+        Bound::AtMost(_) => "above",
+    }
+}
+
+/// The paragraph of a threshold on a mean or on a share.
+pub(crate) fn threshold(
+    finding: Finding,
+    sample: &Sample<'_>,
+    reading: &Reading,
+    bound: Bound,
+    mode: ModeSetting,
+    troubles: &str,
+) -> Finding {
+    let metric = finding.comparison.metric.clone();
+    let subject = match finding.comparison.rule {
+        crate::domain::RuleKind::PassRate => format!("the pass rate of {metric}"),
+        _ => metric.to_string(),
+    };
+    let mean = score_beside(reading.mean, bound.limit());
+    let bounds =
+        reading.interval.map(|(lower, upper)| format!(", likely between {} and {}", score(lower), score(upper)));
+    let bounds = bounds.unwrap_or_default();
+    let (scored, missing) = (sample.scored.len(), sample.missing.len());
+    let measured = if missing == 0 {
+        count(scored as u64, "case", "cases")
+    } else {
+        format!("{scored} of {} measured ({troubles})", scored + missing)
+    };
+    let small = if reading.method == "point" && mode == ModeSetting::Confident {
+        " With so few cases the value itself decides."
+    } else {
+        ""
+    };
+    let (phrase, explanation) = match (finding.comparison.reason, reading.state) {
+        (Reason::Missing, _) => {
+            let text = format!(
+                "{subject} is at {mean}, but {missing} missing scores could change whether it is {}",
+                required(bound)
+            );
+            (text.clone(), format!("{text}: {measured}."))
+        }
+        (_, ThresholdState::Violated) => {
+            let beside = side_word(bound);
+            let text = format!("{subject} is at {mean}, {beside} the required {}", limit(bound.limit()));
+            // Strict asks for the whole interval: the mean itself may be on the right side.
+            let text = if bound.holds(reading.mean) {
+                format!("{subject} is at {mean}, which does not show with confidence that it is {}", required(bound))
+            } else {
+                text
+            };
+            (text.clone(), format!("{text}{bounds} ({measured}).{small}"))
+        }
+        (_, ThresholdState::Met) => {
+            let text = format!("{subject} is at {mean}, {} as required", required(bound));
+            (text.clone(), format!("{text}{bounds} ({measured}).{small}"))
+        }
+        (_, ThresholdState::Uncertain) => {
+            let text = format!("{subject} is at {mean}: {} can be neither confirmed nor ruled out", required(bound));
+            (text.clone(), format!("{text}{bounds} ({measured})."))
+        }
+    };
+    finding.saying(phrase, explanation)
+}
+
+/// The paragraph of a limit for every case.
+pub(crate) fn each_case(finding: Finding, bound: Bound, failing: &[(CaseMean, CaseId)], troubles: &str) -> Finding {
+    let metric = finding.comparison.metric.clone();
+    let planned = finding.comparison.planned;
+    let text = match finding.comparison.verdict {
+        RuleVerdict::Violated => {
+            let shown: Vec<String> = failing
+                .iter()
+                .map(|(mean, id)| format!("{id} ({})", score_beside(mean.exact(), bound.limit())))
+                .collect();
+            let cases = count(failing.len() as u64, "case", "cases");
+            let limit = limit(bound.limit());
+            format!("{cases} {} {limit} on {metric}: {}", side_word(bound), names(&shown, 5))
+        }
+        RuleVerdict::Met => format!("every one of {planned} cases is {} on {metric}", required(bound)),
+        RuleVerdict::Inconclusive => {
+            format!("not every case was measured for {metric} ({troubles}), so some may not be {}", required(bound))
+        }
+        RuleVerdict::NotEvaluated => return no_scores(finding, planned, troubles),
+    };
+    finding.saying(text.clone(), format!("{}.", super::standing::capital(&text)))
+}
+
+/// The paragraph of a percentile.
+pub(crate) fn percentile(finding: Finding, at: f64, value: Option<Ratio>, bound: Bound, troubles: &str) -> Finding {
+    let metric = finding.comparison.metric.clone();
+    let planned = finding.comparison.planned;
+    let Some(value) = value else { return no_scores(finding, planned, troubles) };
+    let subject = format!("the {at}th percentile of {metric} is {}", score_beside(value, bound.limit()));
+    let text = match finding.comparison.verdict {
+        RuleVerdict::Violated => format!("{subject}, {} the required {}", side_word(bound), limit(bound.limit())),
+        RuleVerdict::Met => format!("{subject}, {} as required", required(bound)),
+        RuleVerdict::Inconclusive | RuleVerdict::NotEvaluated => {
+            format!("{subject}, but cases without a score ({troubles}) could change whether it is {}", required(bound))
+        }
+    };
+    finding.saying(text.clone(), format!("{}.", super::standing::capital(&text)))
+}
+
+/// The paragraph of the must-pass cases.
+pub(crate) fn must_pass(finding: Finding, found: &Found) -> Finding {
+    let text = match finding.comparison.verdict {
+        RuleVerdict::Violated => {
+            let mut ids: Vec<&str> = found.failed.iter().map(|(id, _)| &**id).collect();
+            ids.dedup();
+            let metrics = grouped(found.failed.iter().map(|(_, metric)| &**metric));
+            let cases = count(ids.len() as u64, "must-pass case", "must-pass cases");
+            format!("{cases} failed: {} ({metrics})", names(&ids, 5))
+        }
+        RuleVerdict::NotEvaluated => format!("must_pass selects no case with {}", found.unmatched.join(", ")),
+        RuleVerdict::Inconclusive => {
+            let cases = count(found.unmeasured.len() as u64, "must-pass case", "must-pass cases");
+            format!("{cases} could not be measured: {}", names(&found.unmeasured, 5))
+        }
+        RuleVerdict::Met => format!("{} passed", count(found.selected, "must-pass case", "must-pass cases")),
+    };
+    finding.saying(text.clone(), format!("{}.", super::standing::capital(&text)))
+}

@@ -1,0 +1,139 @@
+//! Asks every rule, in a fixed order, and puts the verdict together.
+
+use std::collections::BTreeMap;
+
+use super::scene::{Finding, Scene};
+use super::sheet::Measured;
+use super::threshold::Levels;
+use super::{
+    BaselineState, Policy, broken, headline, max_drop, must_pass, new_errors, not_worse, notes, single, standing,
+    threshold,
+};
+use crate::domain::{CaseId, Reason, Run, Verdict, VerdictCounts};
+
+/// Decides.
+///
+/// **Inputs**: a run, what is known about its baseline, and the checked policy.
+/// **Returns** the verdict with every rule's evidence; exit code 0, 1 or 3. A cancelled run is `partial`; its exit code (130,
+/// 143) is the caller's.
+/// Rules come in this order: complete, baseline; per target coverage and new errors; per target and metric the comparison, the
+/// allowed drop, thresholds, pass rate, single cases, percentile; metrics that the baseline has alone; must-pass cases.
+pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
+    let scene = Scene::new(run, baseline, policy);
+    let compared = not_worse::compare(&scene);
+    let findings = ask(&scene, &compared);
+    let (decision, exit_code) = headline::decision(&findings);
+    let (broken, fixed) = broken::lists(&scene, &compared, &findings);
+    let reference = scene.reference.as_ref();
+    let comparable = !findings.iter().any(|finding| finding.comparison.reason == Reason::JudgeMismatch);
+    let (source, runs) = match baseline {
+        BaselineState::Found(baseline) => (Some(baseline.source.clone()), baseline.runs.clone()),
+        BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => (None, Vec::new()),
+    };
+    Verdict {
+        decision,
+        exit_code,
+        headline: headline::sentence(&scene, &findings, decision, exit_code),
+        suite: run.header.suite.clone(),
+        notes: notes::all(&scene, &compared, &findings),
+        trials: mean_trials(run),
+        cases: counts(&scene),
+        changes: reference.map(|reference| reference.changes.clone()).unwrap_or_default(),
+        broken,
+        fixed,
+        comparable,
+        baseline: source,
+        baseline_runs: runs,
+        metrics: scene.metrics.iter().map(|(spec, _)| spec.clone()).collect(),
+        partial: run.completion.as_ref().is_none_or(|end| !end.complete),
+        alpha: policy.alpha,
+        rules: findings.into_iter().map(|finding| finding.comparison).collect(),
+    }
+}
+
+fn ask(scene: &Scene<'_>, compared: &[not_worse::Compared<'_>]) -> Vec<Finding> {
+    let mut findings = vec![standing::complete(scene)];
+    findings.extend(standing::baseline(scene));
+    for (at, sheet) in scene.sheets.iter().enumerate() {
+        findings.push(standing::covered(scene, at, sheet));
+        findings.extend(new_errors::finding(scene, at));
+    }
+    let levels = levels(scene);
+    for (at, sheet) in scene.sheets.iter().enumerate() {
+        for metric in 0..scene.metrics.len() {
+            if let Some(one) = compared.iter().find(|one| (one.sheet, one.metric) == (at, metric)) {
+                findings.push(not_worse::finding(scene, one));
+                findings.extend(max_drop::finding(scene, one));
+            }
+            findings.extend(threshold::findings(scene, sheet, metric, levels));
+            findings.extend(single::findings(scene, sheet, metric));
+        }
+    }
+    findings.extend(not_worse::vanished(scene));
+    findings.extend(scene.sheets.iter().filter_map(|sheet| must_pass::finding(scene, sheet)));
+    findings
+}
+
+/// "Violated" shares alpha among all thresholds that gate (statistics §11.4).
+fn levels(scene: &Scene<'_>) -> Levels {
+    let gating = scene.metrics.iter().filter(|(_, rules)| rules.gate);
+    let thresholds: usize = gating.map(|(_, rules)| rules.interval_thresholds()).sum();
+    let family = (thresholds * scene.sheets.len()).max(1);
+    Levels { alpha: scene.policy.alpha, violated: scene.policy.alpha / family as f64 }
+}
+
+fn mean_trials(run: &Run) -> f64 {
+    let trials: usize = run.cases.iter().map(|case| case.trials.len()).sum();
+    if run.cases.is_empty() { 0.0 } else { trials as f64 / run.cases.len() as f64 }
+}
+
+/// What became of a case, over all its cells.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Nothing,
+    Scored,
+    Skipped,
+    Errored,
+}
+
+fn counts(scene: &Scene<'_>) -> VerdictCounts {
+    let mut counts = VerdictCounts::default();
+    let mut fates: BTreeMap<&CaseId, Fate> = BTreeMap::new();
+    for sheet in &scene.sheets {
+        for (at, row) in sheet.rows.iter().enumerate() {
+            let fate = fates.entry(&row.id).or_insert(Fate::Nothing);
+            for column in &sheet.columns {
+                let Some(cell) = column.get(at) else { continue };
+                *fate = (*fate).max(tally(&mut counts, *cell));
+            }
+        }
+    }
+    for fate in fates.values() {
+        counts.total += 1;
+        match fate {
+            Fate::Scored => counts.scored += 1,
+            Fate::Errored => counts.errored += 1,
+            // No metric applied: nothing was measured, so it is not called scored.
+            Fate::Skipped | Fate::Nothing => counts.skipped += 1,
+        }
+    }
+    if let Some(reference) = &scene.reference {
+        counts.added = reference.changes.added.len() as u64;
+        counts.removed = reference.changes.removed.len() as u64;
+        counts.changed = reference.changes.changed.len() as u64;
+    }
+    counts
+}
+
+fn tally(counts: &mut VerdictCounts, cell: Measured) -> Fate {
+    let (slot, fate) = match cell {
+        Measured::Score(_) => (&mut counts.cells_scored, Fate::Scored),
+        Measured::Error(_) => (&mut counts.cells_errored, Fate::Errored),
+        Measured::Unusable(_) => (&mut counts.cells_unusable, Fate::Errored),
+        Measured::Left => (&mut counts.cells_skipped, Fate::Skipped),
+        Measured::NotApplicable => return Fate::Nothing,
+    };
+    *slot += 1;
+    counts.cells += 1;
+    fate
+}

@@ -1,0 +1,317 @@
+//! The checked policy: every number inside its bounds, every name known.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::check::Checker;
+use super::settings::{
+    BaselineSettings, BreaksSetting, FailOrWarn, GateSettings, InconclusiveSetting, MetricSettings, ModeSetting,
+};
+use crate::diagnostic::Diagnostics;
+use crate::domain::{Direction, MetricName, MetricSpec, ScoreKind};
+use crate::suite::Block;
+
+/// `gate:` of the suite, checked, with defaults (statistics §1.5).
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Chance of a false alarm over the whole run, 0 < alpha < 0.5.
+    pub alpha: f64,
+    pub(crate) alpha_breaks: f64,
+    pub(crate) severity: f64,
+    pub(crate) breaks: BreaksSetting,
+    pub(crate) inconclusive: InconclusiveSetting,
+    pub(crate) on_coverage: FailOrWarn,
+    pub(crate) min_measured: f64,
+    pub(crate) max_missing: f64,
+    pub(crate) min_overlap: f64,
+    pub(crate) max_new_errors: u64,
+    pub(crate) must_pass: MustPass,
+    pub(crate) metrics: BTreeMap<MetricName, MetricPolicy>,
+    /// `None`: no baseline is asked for.
+    pub baseline: Option<BaselinePolicy>,
+}
+
+/// Where the baseline is to be found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaselinePolicy {
+    /// As the suite names it; `None`: the default place.
+    pub path: Option<String>,
+    /// Runs to compare with at most, 1 to 10.
+    pub runs: usize,
+    /// An absent baseline is allowed: thresholds decide, and the verdict says so.
+    pub may_be_missing: bool,
+    /// Older than this counts as missing.
+    pub max_age: Option<Duration>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MustPass {
+    pub(crate) tags: Vec<String>,
+    pub(crate) ids: Vec<String>,
+}
+
+impl MustPass {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tags.is_empty() && self.ids.is_empty()
+    }
+}
+
+/// Rules of one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MetricPolicy {
+    pub(crate) min: Option<f64>,
+    pub(crate) max: Option<f64>,
+    /// Unit scale.
+    pub(crate) margin: f64,
+    /// In the metric's own scale.
+    pub(crate) max_drop: Option<f64>,
+    pub(crate) gate: bool,
+    pub(crate) on_fail: FailOrWarn,
+    pub(crate) mode: ModeSetting,
+    pub(crate) pass_rate: Option<f64>,
+    pub(crate) case_min: Option<f64>,
+    pub(crate) case_max: Option<f64>,
+    pub(crate) percentile: Option<Percentile>,
+    pub(crate) kind: Option<ScoreKind>,
+    pub(crate) direction: Option<Direction>,
+    pub(crate) pass_mark: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Percentile {
+    pub(crate) at: f64,
+    pub(crate) min: Option<f64>,
+    pub(crate) max: Option<f64>,
+}
+
+impl Default for MetricPolicy {
+    fn default() -> Self {
+        Self {
+            min: None,
+            max: None,
+            margin: 0.05,
+            max_drop: None,
+            gate: true,
+            on_fail: FailOrWarn::Fail,
+            mode: ModeSetting::Confident,
+            pass_rate: None,
+            case_min: None,
+            case_max: None,
+            percentile: None,
+            kind: None,
+            direction: None,
+            pass_mark: None,
+        }
+    }
+}
+
+impl MetricPolicy {
+    /// Green needs this metric to be measured and to hold.
+    pub(crate) fn required(&self) -> bool {
+        self.gate && self.on_fail == FailOrWarn::Fail
+    }
+
+    /// Number of thresholds that an interval reads.
+    pub(crate) fn interval_thresholds(&self) -> usize {
+        [self.min, self.max, self.pass_rate].iter().flatten().count()
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            alpha: 0.05,
+            alpha_breaks: 0.01,
+            severity: 0.5,
+            breaks: BreaksSetting::Fail,
+            inconclusive: InconclusiveSetting::Warn,
+            on_coverage: FailOrWarn::Fail,
+            min_measured: 0.98,
+            max_missing: 0.02,
+            min_overlap: 0.9,
+            max_new_errors: 0,
+            must_pass: MustPass::default(),
+            metrics: BTreeMap::new(),
+            baseline: None,
+        }
+    }
+}
+
+impl Policy {
+    /// Reads the gate section (or the defaults without one) for the metrics that the suite's evaluators measure.
+    ///
+    /// **Inputs**: `metrics` of the evaluators; empty where they are not known (`compare` of results of another tool): then
+    /// every name is accepted, and the policy says what the metrics are.
+    /// **Errors**: `None` after pushing every problem.
+    pub fn build(gate: Option<&Block>, metrics: &[MetricSpec], diagnostics: &mut Diagnostics) -> Option<Self> {
+        let Some(block) = gate else { return Some(Self::default()) };
+        let settings: GateSettings = block.settings(diagnostics)?;
+        let mut checker = Checker::new(block);
+        let policy = Self::checked(settings, metrics, &mut checker);
+        checker.finish(diagnostics).then_some(policy)
+    }
+
+    /// JSON Schema of the section as written.
+    pub fn schema() -> schemars::Schema {
+        schemars::schema_for!(GateSettings)
+    }
+
+    /// The metrics that the policy itself describes, for results of other tools.
+    pub fn declared(&self) -> Vec<MetricSpec> {
+        let described = self.metrics.iter().filter(|(_, policy)| policy.kind.is_some() || policy.direction.is_some());
+        described
+            .map(|(name, policy)| {
+                policy.apply(MetricSpec {
+                    name: Arc::clone(name),
+                    kind: ScoreKind::UNIT,
+                    direction: Direction::Higher,
+                    pass_mark: None,
+                    fingerprint: None,
+                })
+            })
+            .collect()
+    }
+
+    /// The rules of a metric; the defaults for one without an entry.
+    pub(crate) fn metric(&self, name: &str) -> MetricPolicy {
+        self.metrics.get(name).cloned().unwrap_or_default()
+    }
+
+    fn checked(settings: GateSettings, known: &[MetricSpec], checker: &mut Checker<'_>) -> Self {
+        let default = Self::default();
+        let alpha = settings.alpha.unwrap_or(default.alpha);
+        checker.between("/alpha", "alpha", alpha, 0.0, 0.5);
+        let alpha_breaks = settings.alpha_breaks.unwrap_or(alpha / 5.0);
+        checker.between("/alpha_breaks", "alpha_breaks", alpha_breaks, 0.0, alpha);
+        let severity = settings.severity.unwrap_or(default.severity);
+        checker.share("/severity", "severity", severity, true);
+        let min_measured = settings.min_measured.unwrap_or(default.min_measured);
+        checker.share("/min_measured", "min_measured", min_measured, false);
+        let max_missing = settings.max_missing.unwrap_or(default.max_missing);
+        checker.share("/max_missing", "max_missing", max_missing, false);
+        let min_overlap = settings.min_overlap.unwrap_or(default.min_overlap);
+        checker.share("/min_overlap", "min_overlap", min_overlap, false);
+        let metrics = settings
+            .metrics
+            .iter()
+            .map(|(name, metric)| (name.as_str().into(), MetricPolicy::checked(name, metric, known, checker)))
+            .collect();
+        let must_pass = settings.must_pass.map_or_else(MustPass::default, |must| {
+            if must.tags.is_empty() && must.ids.is_empty() {
+                checker.push("/must_pass", "nothing-selected", "must_pass selects nothing", "list `tags` or `ids`");
+            }
+            MustPass { tags: must.tags, ids: must.ids }
+        });
+        Self {
+            alpha,
+            alpha_breaks,
+            severity,
+            breaks: settings.breaks.unwrap_or_default(),
+            inconclusive: settings.inconclusive.unwrap_or_default(),
+            on_coverage: settings.on_coverage.unwrap_or_default(),
+            min_measured,
+            max_missing,
+            min_overlap,
+            max_new_errors: settings.errors.and_then(|errors| errors.max_new).unwrap_or(default.max_new_errors),
+            must_pass,
+            metrics,
+            baseline: settings.baseline.and_then(|baseline| BaselinePolicy::checked(baseline, checker)),
+        }
+    }
+}
+
+impl BaselinePolicy {
+    /// `None` where no baseline is asked for, or after an error.
+    fn checked(settings: BaselineSettings, checker: &mut Checker<'_>) -> Option<Self> {
+        match settings.from.as_deref() {
+            None | Some("file") => {}
+            Some("none") => return None,
+            Some(other) => {
+                checker.push(
+                    "/baseline/from",
+                    "unknown-baseline",
+                    format!("this version cannot take a baseline from `{other}`"),
+                    "use `from: file` with a `path` (a committed file), or `from: none`",
+                );
+                return None;
+            }
+        }
+        let runs = settings.runs.unwrap_or(5);
+        if !(1..=10).contains(&runs) {
+            checker.push("/baseline/runs", "out-of-range", format!("runs is {runs}"), "a baseline pools 1 to 10 runs");
+        }
+        let max_age = settings.max_age.as_deref().and_then(|text| {
+            let age = duration(text);
+            if age.is_none() {
+                let message = format!("`{text}` is no length of time");
+                checker.push("/baseline/max_age", "wrong-type", message, "write a number and a unit: 30d, 12h, 2w");
+            }
+            age
+        });
+        Some(Self {
+            path: settings.path,
+            runs: runs as usize,
+            may_be_missing: settings.missing.unwrap_or_default() == FailOrWarn::Warn,
+            max_age,
+        })
+    }
+}
+
+/// `30d`, `12h`, `45m`, `2w`.
+fn duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let unit = text.chars().last()?;
+    let seconds = match unit {
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        'w' => 604_800,
+        _ => return None,
+    };
+    let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+    number.checked_mul(seconds).map(Duration::from_secs)
+}
+
+impl MetricPolicy {
+    fn checked(name: &str, settings: &MetricSettings, known: &[MetricSpec], checker: &mut Checker<'_>) -> Self {
+        let at = format!("/metrics/{}", name.replace('~', "~0").replace('/', "~1"));
+        let spec = known.iter().find(|spec| &*spec.name == name);
+        if spec.is_none() && !known.is_empty() {
+            checker.unknown_metric(&at, name, known);
+        }
+        let default = Self::default();
+        let margin = settings.margin.unwrap_or(default.margin);
+        checker.between(&format!("{at}/margin"), "margin", margin, 0.0, 1.0);
+        let policy = Self {
+            min: settings.min,
+            max: settings.max,
+            margin,
+            max_drop: settings.max_drop,
+            gate: settings.gate.unwrap_or(default.gate),
+            on_fail: settings.on_fail.unwrap_or_default(),
+            mode: settings.mode.unwrap_or_default(),
+            pass_rate: settings.pass_rate.as_ref().and_then(|rate| rate.min),
+            case_min: settings.case_min,
+            case_max: settings.case_max,
+            percentile: settings.percentile.as_ref().and_then(|percentile| {
+                percentile.at.map(|at| Percentile { at, min: percentile.min, max: percentile.max })
+            }),
+            kind: checker.kind(&at, name, settings, spec),
+            direction: settings.direction,
+            pass_mark: settings.pass_mark,
+        };
+        checker.metric(&at, name, settings, &policy, spec);
+        policy
+    }
+
+    /// The metric as this policy sees it.
+    pub(crate) fn apply(&self, spec: MetricSpec) -> MetricSpec {
+        MetricSpec {
+            kind: self.kind.unwrap_or(spec.kind),
+            direction: self.direction.unwrap_or(spec.direction),
+            pass_mark: self.pass_mark.or(spec.pass_mark),
+            ..spec
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Everything the rules look at, and what they hand back.
+
+use super::BaselineState;
+use super::comparable::{Reference, unusable};
+use super::policy::{MetricPolicy, Policy};
+use super::settings::{FailOrWarn, InconclusiveSetting};
+use super::sheet::{Sheet, sheets};
+use crate::domain::{
+    Baseline, CaseId, Comparison, MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, Run, Severity,
+};
+use crate::stats::Ratio;
+
+/// The run beside the baseline, under the policy.
+pub(crate) struct Scene<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) policy: &'a Policy,
+    pub(crate) state: &'a BaselineState,
+    /// The run's metrics as the policy sees them, and the rules of each.
+    pub(crate) metrics: Vec<(MetricSpec, MetricPolicy)>,
+    pub(crate) sheets: Vec<Sheet<'a>>,
+    /// `None`: nothing to compare with, or nothing usable.
+    pub(crate) reference: Option<Reference<'a>>,
+    /// Why a baseline that is there is not used.
+    pub(crate) unusable: Option<Unusable>,
+}
+
+/// Why a baseline that was found is not used.
+pub(crate) enum Unusable {
+    /// Something in it is wrong: never allowed.
+    Broken(String),
+    /// It counts as missing.
+    TooOld(String),
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(run: &'a Run, state: &'a BaselineState, policy: &'a Policy) -> Self {
+        let metrics: Vec<(MetricSpec, MetricPolicy)> = run
+            .header
+            .metrics
+            .iter()
+            .map(|spec| {
+                let rules = policy.metric(&spec.name);
+                (rules.apply(spec.clone()), rules)
+            })
+            .collect();
+        let specs: Vec<MetricSpec> = metrics.iter().map(|(spec, _)| spec.clone()).collect();
+        let sheets = sheets(run, &specs);
+        let (reference, unusable) = match state {
+            BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => (None, None),
+            BaselineState::Found(baseline) => match unfit(run, baseline, policy) {
+                Some(why) => (None, Some(why)),
+                None => (Some(Reference::build(baseline, &sheets, policy)), None),
+            },
+        };
+        Self { run, policy, state, metrics, sheets, reference, unusable }
+    }
+
+    /// The level of the mean guard: all of alpha unless the break guard can fail the build (statistics §8.1).
+    pub(crate) fn alpha_mean(&self) -> f64 {
+        if self.breaks_decide() { self.policy.alpha - self.policy.alpha_breaks } else { self.policy.alpha }
+    }
+
+    pub(crate) fn breaks_decide(&self) -> bool {
+        use super::settings::BreaksSetting;
+        let runs = self.reference.as_ref().map_or(0, |reference| reference.baseline.runs.len());
+        runs >= 3 && self.policy.breaks == BreaksSetting::Fail
+    }
+}
+
+fn unfit(run: &Run, baseline: &Baseline, policy: &Policy) -> Option<Unusable> {
+    unusable(baseline, policy)
+        .map(Unusable::Broken)
+        .or_else(|| super::standing::too_old(run, baseline, policy).map(Unusable::TooOld))
+}
+
+/// One rule's result, and what the headline and the list of broken cases need of it.
+pub(crate) struct Finding {
+    pub(crate) comparison: Comparison,
+    /// A fragment that reads after "failed: ".
+    pub(crate) phrase: String,
+    /// Cases that made it fail, each with the metric it failed; an empty name: it has no answer.
+    pub(crate) named: Vec<(CaseId, MetricName)>,
+}
+
+impl Finding {
+    /// A rule without numbers yet; `metric` and `target` may be empty.
+    pub(crate) fn new(rule: RuleKind, metric: &str, target: &str, verdict: RuleVerdict, reason: Reason) -> Self {
+        let comparison = Comparison {
+            metric: metric.into(),
+            target: target.into(),
+            rule,
+            verdict,
+            reason,
+            severity: Severity::Ok,
+            baseline: None,
+            current: None,
+            delta: None,
+            ci: None,
+            p: None,
+            p_adjusted: None,
+            n: 0,
+            planned: 0,
+            method: String::new(),
+            limit: None,
+            up: 0,
+            down: 0,
+            same: 0,
+            breaks: None,
+            breaks_expected: None,
+            detectable: None,
+            improved: false,
+            explanation: String::new(),
+        };
+        Self { comparison, phrase: String::new(), named: Vec::new() }
+    }
+
+    /// The same with its texts: a fragment, and one paragraph.
+    pub(crate) fn saying(mut self, phrase: impl Into<String>, explanation: impl Into<String>) -> Self {
+        self.phrase = phrase.into();
+        self.comparison.explanation = explanation.into();
+        self
+    }
+
+    pub(crate) fn with_severity(mut self, severity: Severity) -> Self {
+        self.comparison.severity = severity;
+        self
+    }
+}
+
+/// What a rule of a metric does to the build. This is the only place that turns a verdict into a severity.
+pub(crate) fn severity(verdict: RuleVerdict, reason: Reason, rules: &MetricPolicy, policy: &Policy) -> Severity {
+    let full = match verdict {
+        RuleVerdict::Met => Severity::Ok,
+        RuleVerdict::Violated => Severity::Fail,
+        RuleVerdict::NotEvaluated if reason == Reason::NoBaseline => Severity::Warn,
+        RuleVerdict::NotEvaluated => Severity::Block,
+        RuleVerdict::Inconclusive => match reason {
+            Reason::Identical => Severity::Ok,
+            Reason::Coverage => coverage(policy),
+            Reason::Suspicious | Reason::TooFewCases | Reason::NoSign | Reason::ThresholdUncertain => {
+                match policy.inconclusive {
+                    InconclusiveSetting::Pass => Severity::Ok,
+                    InconclusiveSetting::Warn => Severity::Warn,
+                    InconclusiveSetting::Fail => Severity::Block,
+                }
+            }
+            _ => Severity::Block,
+        },
+    };
+    if !rules.gate {
+        return Severity::Ok;
+    }
+    match (full, rules.on_fail) {
+        (Severity::Fail | Severity::Block, FailOrWarn::Warn) => Severity::Warn,
+        (full, FailOrWarn::Fail | FailOrWarn::Warn) => full,
+    }
+}
+
+pub(crate) fn coverage(policy: &Policy) -> Severity {
+    match policy.on_coverage {
+        FailOrWarn::Fail => Severity::Block,
+        FailOrWarn::Warn => Severity::Warn,
+    }
+}
+
+/// `part / whole ≥ share`, exactly as decimals; nothing of nothing is enough.
+pub(crate) fn at_least(part: u64, whole: u64, share: f64) -> bool {
+    compare(part, whole, share).is_none_or(std::cmp::Ordering::is_ge)
+}
+
+/// `part / whole ≤ share`, exactly as decimals.
+pub(crate) fn at_most(part: u64, whole: u64, share: f64) -> bool {
+    compare(part, whole, share).is_none_or(std::cmp::Ordering::is_le)
+}
+
+fn compare(part: u64, whole: u64, share: f64) -> Option<std::cmp::Ordering> {
+    Some(Ratio::new(part.into(), whole.into())?.compare(Ratio::decimal(share)?))
+}

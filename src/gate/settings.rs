@@ -1,0 +1,174 @@
+//! `gate:` as it is written in the suite. [`super::Policy`] is the checked form; what a setting means stands here, because
+//! these comments become the JSON Schema.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::domain::Direction;
+
+/// What must hold for a run to pass.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct GateSettings {
+    /// Rules by metric. A metric without an entry is compared with the baseline under the defaults.
+    pub metrics: BTreeMap<String, MetricSettings>,
+    /// Cases that must pass whatever the means say.
+    pub must_pass: Option<MustPassSettings>,
+    /// Chance of a false alarm for a run in which nothing changed, over all metrics. Default 0.05.
+    pub alpha: Option<f64>,
+    /// The part of `alpha` that the break guard may spend (with three or more baseline runs). Default: a fifth of `alpha`.
+    pub alpha_breaks: Option<f64>,
+    /// How far below all other runs a case must fall to count as broken, on the 0 to 1 scale. Default 0.5.
+    pub severity: Option<f64>,
+    /// What broken stable cases do to the build when their number is more than flakiness explains. Default `fail`.
+    pub breaks: Option<BreaksSetting>,
+    /// What an inconclusive comparison or an uncertain threshold does. Default `warn`.
+    pub inconclusive: Option<InconclusiveSetting>,
+    /// What cases or metrics that the baseline has and the run has not do. Default `fail` (exit code 3).
+    pub on_coverage: Option<FailOrWarn>,
+    /// Share of the planned scores that must have been measured, for every metric that gates. Default 0.98.
+    pub min_measured: Option<f64>,
+    /// Share of the cases on both sides whose score may be missing before a comparison is refused. Default 0.02.
+    pub max_missing: Option<f64>,
+    /// Share of the baseline's cases that must be there, unchanged, for a comparison. Default 0.9.
+    pub min_overlap: Option<f64>,
+    /// Errors of the system under test.
+    pub errors: Option<ErrorsSettings>,
+    /// The stored run that this one is compared with. Without this block nothing is compared.
+    pub baseline: Option<BaselineSettings>,
+}
+
+/// Rules of one metric. Thresholds and `max_drop` are in the metric's own scale; `margin` is on the 0 to 1 scale.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct MetricSettings {
+    /// The mean must be at least this.
+    pub min: Option<f64>,
+    /// The mean must be at most this.
+    pub max: Option<f64>,
+    /// The largest drop against the baseline that nobody minds, on the 0 to 1 scale. Default 0.05.
+    pub margin: Option<f64>,
+    /// The mean may not drop by more than this against the baseline, luck or not.
+    pub max_drop: Option<f64>,
+    /// `false`: reported, never decides. Default `true`.
+    pub gate: Option<bool>,
+    /// `warn`: a violated rule of this metric is said and does not fail the build. Default `fail`.
+    pub on_fail: Option<FailOrWarn>,
+    /// How `min`, `max` and `pass_rate` are read. `confident` (default): violated where even the upper end of the interval
+    /// misses; with fewer than 20 scored cases no interval can decide, and the value itself does. `point`: the value itself.
+    /// `strict`: violated unless the whole interval is on the right side. `exact`: as `confident`, by Clopper and Pearson.
+    pub mode: Option<ModeSetting>,
+    /// The share of cases that pass.
+    pub pass_rate: Option<PassRateSettings>,
+    /// Every case must score at least this.
+    pub case_min: Option<f64>,
+    /// Every case must score at most this.
+    pub case_max: Option<f64>,
+    /// A percentile of the cases' scores.
+    pub percentile: Option<PercentileSettings>,
+    /// Kind of score, for results of other tools; metrics of the suite's own evaluators know theirs.
+    pub r#type: Option<KindSetting>,
+    /// Lowest and highest score, for results of other tools. Default 0 to 1.
+    pub range: Option<(f64, f64)>,
+    /// Which way is better. Default: what the evaluator says, else `higher`.
+    pub direction: Option<Direction>,
+    /// A case passes at this score or better.
+    pub pass_mark: Option<f64>,
+}
+
+/// Cases that must pass.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct MustPassSettings {
+    /// Every case with one of these tags.
+    pub tags: Vec<String>,
+    /// These cases.
+    pub ids: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ErrorsSettings {
+    /// Cases that the baseline answered and this run did not: more than this many fail the build. Default 0.
+    pub max_new: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct PassRateSettings {
+    /// At least this share of the cases must pass, 0 to 1.
+    pub min: Option<f64>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct PercentileSettings {
+    /// Which percentile, above 0 and below 100: the smallest score that at least this many per cent of the cases do not exceed.
+    pub at: Option<f64>,
+    /// It must be at least this.
+    pub min: Option<f64>,
+    /// It must be at most this.
+    pub max: Option<f64>,
+}
+
+/// Where the baseline is and what its absence means.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct BaselineSettings {
+    /// `file` (default) or `none`.
+    pub from: Option<String>,
+    /// The baseline file, relative to the suite.
+    pub path: Option<String>,
+    /// How many accepted runs to compare with, 1 to 10. Default 5.
+    pub runs: Option<u32>,
+    /// What an absent baseline does: `fail` (default, exit code 3) or `warn` (thresholds decide).
+    pub missing: Option<FailOrWarn>,
+    /// A baseline older than this counts as missing: `30d`, `12h`, `2w`.
+    pub max_age: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FailOrWarn {
+    #[default]
+    Fail,
+    Warn,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum BreaksSetting {
+    #[default]
+    Fail,
+    Warn,
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum InconclusiveSetting {
+    Pass,
+    #[default]
+    Warn,
+    Fail,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ModeSetting {
+    #[default]
+    Confident,
+    Point,
+    Strict,
+    Exact,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum KindSetting {
+    Binary,
+    Ordinal,
+    Continuous,
+}

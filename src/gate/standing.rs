@@ -1,0 +1,227 @@
+//! Was the run carried through, was enough measured, and is there a baseline? (security §3, statistics §3.3)
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::BaselineState;
+use super::number::{count, names};
+use super::policy::Policy;
+use super::scene::{Finding, Scene, Unusable, at_least, coverage};
+use super::sheet::{Sheet, grouped};
+use crate::domain::{Baseline, Reason, RuleKind, RuleVerdict, Run, Severity};
+
+/// The run has an end, a case for every one it selected, and none twice.
+pub(crate) fn complete(scene: &Scene<'_>) -> Finding {
+    let run = scene.run;
+    let ids: BTreeSet<&str> = run.cases.iter().map(|case| &*case.id).collect();
+    if let Some((reason, why)) = incomplete(scene, ids.len() as u64) {
+        let verdict = RuleVerdict::NotEvaluated;
+        return Finding::new(RuleKind::Complete, "", "", verdict, reason).with_severity(Severity::Block).saying(
+            &why,
+            format!("The run cannot be judged: {why}. Run it again; what was paid for is not paid again."),
+        );
+    }
+    let mut finding = Finding::new(RuleKind::Complete, "", "", RuleVerdict::Met, Reason::Complete);
+    finding.comparison.n = ids.len() as u64;
+    finding.comparison.planned = run.header.cases.max(ids.len() as u64);
+    let text = format!("all {} ran to their end", count(ids.len() as u64, "case", "cases"));
+    finding.saying(text.clone(), format!("The run is complete: {text}."))
+}
+
+fn incomplete(scene: &Scene<'_>, cases: u64) -> Option<(Reason, String)> {
+    let run = scene.run;
+    match &run.completion {
+        None => return Some((Reason::Incomplete, "the results end in the middle".to_owned())),
+        Some(end) if !end.complete => {
+            let why = end.reason.as_deref().unwrap_or("it was stopped before its end");
+            return Some((Reason::Incomplete, format!("the run is not complete: {why}")));
+        }
+        Some(_) => {}
+    }
+    if cases == 0 {
+        return Some((Reason::NoCases, "0 cases were selected".to_owned()));
+    }
+    if run.header.metrics.is_empty() {
+        return Some((Reason::NoScores, "no metric was measured".to_owned()));
+    }
+    if cases < run.header.cases {
+        let planned = run.header.cases;
+        return Some((Reason::Incomplete, format!("{cases} of {planned} selected cases have results")));
+    }
+    for sheet in &scene.sheets {
+        let twice = sheet.rows.iter().zip(sheet.rows.iter().skip(1)).find(|(left, right)| left.id == right.id);
+        if let Some((case, _)) = twice {
+            return Some((Reason::Incomplete, format!("case {} stands in the results twice", case.id)));
+        }
+        let rows = sheet.rows.len() as u64;
+        if rows < cases {
+            let text = format!("{rows} of {cases} cases have results for target {}", sheet.target);
+            return Some((Reason::Incomplete, text));
+        }
+        if let Some(case) = sheet.rows.iter().find(|row| row.trials.is_empty()) {
+            return Some((Reason::Incomplete, format!("case {} has no trial", case.id)));
+        }
+    }
+    None
+}
+
+/// The baseline that was asked for; `None` where none was.
+pub(crate) fn baseline(scene: &Scene<'_>) -> Option<Finding> {
+    let new = |verdict, reason| Finding::new(RuleKind::Baseline, "", "", verdict, reason);
+    let allowed = scene.policy.baseline.as_ref().is_some_and(|baseline| baseline.may_be_missing);
+    let absent = if allowed { Severity::Warn } else { Severity::Block };
+    let not_evaluated = RuleVerdict::NotEvaluated;
+    let broken = |why: &str| {
+        let text = format!("the baseline cannot be used: {why}");
+        let explanation = format!(
+            "{}. It was left as it is. Restore it, or write it anew with scoregate baseline \
+                                   update.",
+            capital(&text)
+        );
+        new(not_evaluated, Reason::BaselineUnusable).with_severity(Severity::Block).saying(text, explanation)
+    };
+    match scene.state {
+        BaselineState::NotAsked => None,
+        BaselineState::Absent(place) => {
+            let text = format!("no baseline: {place}");
+            let next = if allowed { "Only thresholds decide" } else { "Nothing can vouch for this run" };
+            let explanation =
+                format!("NO BASELINE ({place}). {next}. Accept a run as baseline with scoregate baseline update.");
+            Some(new(not_evaluated, Reason::NoBaseline).with_severity(absent).saying(text, explanation))
+        }
+        BaselineState::Broken(why) => Some(broken(why)),
+        BaselineState::Found(baseline) => Some(match &scene.unusable {
+            Some(Unusable::Broken(why)) => broken(why),
+            Some(Unusable::TooOld(why)) => {
+                let explanation = format!("{}; it counts as missing. Refresh it from the main branch.", capital(why));
+                new(not_evaluated, Reason::NoBaseline).with_severity(absent).saying(why, explanation)
+            }
+            None => found(baseline, new(RuleVerdict::Met, Reason::Complete)),
+        }),
+    }
+}
+
+fn found(baseline: &Baseline, mut finding: Finding) -> Finding {
+    let runs = baseline.runs.len() as u64;
+    finding.comparison.n = runs;
+    let newest = baseline.runs.last().map(|run| {
+        let commit = run.commit.as_deref().map_or(String::new(), |commit| format!(", commit {commit}"));
+        let date = run.date.as_deref().map_or(String::new(), |date| format!(", of {date}"));
+        format!("the newest is {}{commit}{date}", run.id)
+    });
+    let place = &baseline.source.place;
+    let digest = baseline.source.digest.map_or(String::new(), |digest| format!(", digest {digest}"));
+    let text = format!("compared with {} of {place}", count(runs, "run", "runs"));
+    let explanation = format!("{}: {}{digest}.", capital(&text), newest.unwrap_or_default());
+    finding.saying(text, explanation)
+}
+
+/// Why the baseline counts as missing although it is there (`max_age`).
+pub(crate) fn too_old(run: &Run, baseline: &Baseline, policy: &Policy) -> Option<String> {
+    let limit = policy.baseline.as_ref()?.max_age?;
+    let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Timestamp>().ok());
+    let newest = baseline.runs.iter().filter_map(|run| time(&run.date)).max();
+    let (Some(newest), Some(now)) = (newest, time(&run.header.started)) else {
+        return Some("the age of the baseline is not known, and `max_age` is set".to_owned());
+    };
+    let age = now.as_second().saturating_sub(newest.as_second());
+    let days = age / 86_400;
+    let old = u64::try_from(age).is_ok_and(|age| age > limit.as_secs());
+    old.then(|| format!("the baseline is {} old", count(days.unsigned_abs(), "day", "days")))
+}
+
+/// Enough cells of every required metric were measured, and nothing that the baseline has is gone.
+pub(crate) fn covered(scene: &Scene<'_>, at: usize, sheet: &Sheet<'_>) -> Finding {
+    let mut short = Vec::new();
+    let (mut scored, mut planned, mut worst) = (0, 0, Severity::Ok);
+    let mut reason = Reason::Complete;
+    for (metric, (spec, rules)) in scene.metrics.iter().enumerate() {
+        let (of_metric, out_of) = sheet.share(metric);
+        scored += of_metric;
+        planned += out_of;
+        let troubles = sheet.troubles(metric);
+        let troubles = if troubles.is_empty() { String::new() } else { format!(" ({troubles})") };
+        let what = if of_metric == 0 && out_of == 0 {
+            Some(format!("0 of {} have what {} measures", count(sheet.rows.len() as u64, "case", "cases"), spec.name))
+        } else if of_metric == 0 {
+            Some(format!("{out_of} of {out_of} cases have no score for {}{troubles}", spec.name))
+        } else if !at_least(of_metric, out_of, scene.policy.min_measured) {
+            Some(format!("only {of_metric} of {out_of} measured for {}{troubles}", spec.name))
+        } else {
+            None
+        };
+        let Some(what) = what.filter(|_| rules.gate) else { continue };
+        worst = worst.max_by_effect(if rules.required() { Severity::Block } else { Severity::Warn });
+        reason = if of_metric == 0 { Reason::NoScores } else { Reason::Coverage };
+        short.push(what);
+    }
+    if scored == 0 && short.is_empty() {
+        // Nothing gates, and nothing was measured either: still not green.
+        let troubles = grouped(sheet.columns.iter().flatten().filter_map(|cell| cell.trouble()));
+        short.push(format!("{planned} of {planned} scores are missing ({troubles})"));
+        (worst, reason) = (Severity::Block, Reason::NoScores);
+    }
+    if let Some(what) = removed(scene, at) {
+        worst = worst.max_by_effect(coverage(scene.policy));
+        reason = if short.is_empty() { Reason::Coverage } else { reason };
+        short.push(what);
+    }
+    let verdict = if short.is_empty() { RuleVerdict::Met } else { RuleVerdict::Inconclusive };
+    let mut finding = Finding::new(RuleKind::Coverage, "", &sheet.target, verdict, reason).with_severity(worst);
+    finding.comparison.n = scored;
+    finding.comparison.planned = planned;
+    finding.comparison.limit = Some(scene.policy.min_measured);
+    if short.is_empty() {
+        let text = format!("{scored} of {planned} scores measured");
+        let lost = planned - scored;
+        let lost = if lost == 0 { String::new() } else { format!("; {lost} not measured") };
+        return finding.saying(text.clone(), format!("{}{lost}.", capital(&text)));
+    }
+    let text = short.join("; ");
+    finding.saying(text.clone(), format!("{}.", capital(&text)))
+}
+
+/// Cases of the baseline that this target lacks.
+fn removed(scene: &Scene<'_>, at: usize) -> Option<String> {
+    let reference = scene.reference.as_ref()?;
+    let side = reference.sides.get(at)?;
+    let mut gone: Vec<&str> = side.removed.iter().map(|case| &*case.id).collect();
+    if at == 0 {
+        // Targets that the run lacks altogether have no sheet of their own.
+        let here: BTreeSet<&str> = scene.sheets.iter().map(|sheet| &*sheet.target).collect();
+        gone.extend(reference.baseline.cases.iter().filter(|case| !here.contains(&*case.target)).map(|case| &*case.id));
+    }
+    gone.sort_unstable();
+    gone.dedup();
+    if gone.is_empty() {
+        return None;
+    }
+    let added = side.standing.iter().filter(|standing| matches!(standing, super::comparable::Standing::Added)).count();
+    let new = if added > 0 && side.known { format!(", {added} new") } else { String::new() };
+    let filtered = if scene.run.header.filtered { "; this run selected a part of the cases" } else { "" };
+    Some(format!("{} removed{new}: the baseline has {} and this run has not{filtered}", gone.len(), names(&gone, 5)))
+}
+
+trait Effect {
+    fn max_by_effect(self, other: Self) -> Self;
+}
+
+impl Effect for Severity {
+    /// The one that does more to the build.
+    fn max_by_effect(self, other: Self) -> Self {
+        let rank = |severity: Self| match severity {
+            Self::Ok => 0,
+            Self::Warn => 1,
+            Self::Block => 2,
+            Self::Fail => 3,
+        };
+        if rank(other) > rank(self) { other } else { self }
+    }
+}
+
+/// The first letter as a sentence has it.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

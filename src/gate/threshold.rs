@@ -1,0 +1,274 @@
+//! Is the mean, or the share of passing cases, on the right side of a limit? (statistics §11)
+//!
+//! `confident`, the default, needs an interval, and an interval needs cases: with fewer than 20 scored ones the value itself
+//! decides, so that a mean below the limit of a small suite is never green.
+
+use std::cmp::Ordering;
+
+use super::estimate::{floor, most_trials};
+use super::explain;
+use super::policy::MetricPolicy;
+use super::scene::{Finding, Scene, severity};
+use super::settings::ModeSetting;
+use super::sheet::{Measured, Sheet};
+use crate::domain::{Direction, MetricSpec, Reason, RuleKind, RuleVerdict, ScoreKind};
+use crate::stats::{
+    CaseMean, Ratio, ThresholdMode, ThresholdState, clopper_pearson, cluster_means, mean_interval, threshold_state,
+    total, wilson,
+};
+
+/// Fewer scored cases (or clusters) than this decide by the value itself.
+pub(crate) const FEWEST_FOR_AN_INTERVAL: usize = 20;
+
+/// Which side of the limit is the right one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl Bound {
+    pub(crate) fn limit(self) -> f64 {
+        match self {
+            Self::AtLeast(limit) | Self::AtMost(limit) => limit,
+        }
+    }
+
+    /// Equal to the limit holds.
+    pub(crate) fn holds(self, value: Ratio) -> bool {
+        let Some(limit) = Ratio::decimal(self.limit()) else { return false };
+        match self {
+            Self::AtLeast(_) => value.compare(limit) != Ordering::Less,
+            Self::AtMost(_) => value.compare(limit) != Ordering::Greater,
+        }
+    }
+
+    /// The worst and the best score there can be.
+    pub(crate) fn extremes(self, spec: &MetricSpec) -> (f64, f64) {
+        let (lo, hi) = spec.kind.range();
+        match self {
+            Self::AtLeast(_) => (lo, hi),
+            Self::AtMost(_) => (hi, lo),
+        }
+    }
+}
+
+/// What a limit is read on.
+pub(crate) struct Sample<'s> {
+    pub(crate) spec: &'s MetricSpec,
+    /// Scored cases.
+    pub(crate) scored: Vec<(CaseMean, Option<usize>)>,
+    /// Clusters of the planned cases without a score.
+    pub(crate) missing: Vec<Option<usize>>,
+}
+
+impl<'s> Sample<'s> {
+    pub(crate) fn of(sheet: &Sheet<'_>, metric: usize, spec: &'s MetricSpec) -> Self {
+        let mut sample = Self { spec, scored: Vec::new(), missing: Vec::new() };
+        for (cell, cluster) in sheet.column(metric).iter().zip(&sheet.clusters) {
+            match cell {
+                Measured::Score(mean) => sample.scored.push((*mean, *cluster)),
+                Measured::Error(_) | Measured::Unusable(_) | Measured::Left => sample.missing.push(*cluster),
+                Measured::NotApplicable => {}
+            }
+        }
+        sample
+    }
+
+    /// The cases with every missing one at `score`; `None` where that is no decimal.
+    pub(crate) fn filled(&self, score: f64) -> Option<Vec<(CaseMean, Option<usize>)>> {
+        let filling = CaseMean::of(&[score])?;
+        Some(self.scored.iter().copied().chain(self.missing.iter().map(|cluster| (filling, *cluster))).collect())
+    }
+}
+
+/// How a limit was read.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading {
+    pub(crate) state: ThresholdState,
+    pub(crate) mean: Ratio,
+    /// In the metric's own scale, each end at level alpha.
+    pub(crate) interval: Option<(f64, f64)>,
+    pub(crate) units: usize,
+    pub(crate) method: &'static str,
+}
+
+/// Levels of the bounds: shown and "met"; "violated" (Bonferroni over the thresholds, statistics §11.4).
+#[derive(Clone, Copy)]
+pub(crate) struct Levels {
+    pub(crate) alpha: f64,
+    pub(crate) violated: f64,
+}
+
+/// Reads one limit on scored cases; `None` without any.
+pub(crate) fn read(
+    cases: &[(CaseMean, Option<usize>)],
+    spec: &MetricSpec,
+    bound: Bound,
+    mode: ModeSetting,
+    levels: Levels,
+) -> Option<Reading> {
+    let mean = total(cases.iter().map(|(mean, _)| mean))?;
+    let (shown, units, method) = interval(cases, spec, mode, levels.alpha);
+    let holds = bound.holds(mean);
+    let by_value = match mode {
+        ModeSetting::Point => true,
+        // Without an interval nothing is above the limit with confidence.
+        ModeSetting::Strict => false,
+        ModeSetting::Confident | ModeSetting::Exact => units < FEWEST_FOR_AN_INTERVAL || shown.is_none(),
+    };
+    let state = match (by_value, holds) {
+        (true, true) => ThresholdState::Met,
+        (true, false) => ThresholdState::Violated,
+        (false, _) => {
+            let strict = interval(cases, spec, mode, levels.violated).0;
+            by_interval(mean, shown, strict, bound, mode, holds)
+        }
+    };
+    let method = if by_value { "point" } else { method };
+    Some(Reading { state, mean, interval: shown, units, method })
+}
+
+fn by_interval(
+    mean: Ratio,
+    shown: Option<(f64, f64)>,
+    violated: Option<(f64, f64)>,
+    bound: Bound,
+    mode: ModeSetting,
+    holds: bool,
+) -> ThresholdState {
+    let (Some(shown), Some(violated)) = (shown, violated) else { return ThresholdState::Violated };
+    let mode = match mode {
+        ModeSetting::Confident | ModeSetting::Exact => ThresholdMode::Confident,
+        ModeSetting::Strict => ThresholdMode::Strict,
+        ModeSetting::Point => ThresholdMode::Point,
+    };
+    let state = match bound {
+        Bound::AtLeast(limit) => threshold_state(mean.value(), shown.0, violated.1, limit, mode),
+        Bound::AtMost(limit) => threshold_state(-mean.value(), -shown.1, -violated.0, -limit, mode),
+    };
+    // A bound is a float; the mean is exact. A mean on the wrong side is never "met", one on the right side is violated only
+    // where the mode is strict.
+    match (state, holds) {
+        (ThresholdState::Met, false) => ThresholdState::Uncertain,
+        (ThresholdState::Violated, true) if mode == ThresholdMode::Confident => ThresholdState::Uncertain,
+        (state, _) => state,
+    }
+}
+
+/// Interval in the metric's own scale, number of units, method.
+fn interval(
+    cases: &[(CaseMean, Option<usize>)],
+    spec: &MetricSpec,
+    mode: ModeSetting,
+    alpha: f64,
+) -> (Option<(f64, f64)>, usize, &'static str) {
+    let clusters: Vec<Option<usize>> = cases.iter().map(|(_, cluster)| *cluster).collect();
+    let single = cases.iter().all(|(mean, _)| mean.trials() == 1);
+    if spec.kind == ScoreKind::Binary && single && clusters.iter().all(Option::is_none) {
+        let n = cases.len() as u64;
+        let passed = cases.iter().filter(|(mean, _)| mean.value() > 0.5).count() as u64;
+        return match mode {
+            ModeSetting::Exact => (Some(clopper_pearson(passed, n, alpha)), cases.len(), "clopper_pearson"),
+            ModeSetting::Confident | ModeSetting::Point | ModeSetting::Strict => {
+                (Some(wilson(passed, n, alpha)), cases.len(), "wilson")
+            }
+        };
+    }
+    let (lo, hi) = spec.kind.range();
+    let shares: Vec<f64> = cases.iter().map(|(mean, _)| (mean.value() - lo) / (hi - lo)).collect();
+    let units = cluster_means(&shares, &clusters);
+    let means: Vec<CaseMean> = cases.iter().map(|(mean, _)| *mean).collect();
+    let h = floor(spec.kind.steps(), most_trials(&means), units.len(), cases.len());
+    let found = mean_interval(&units, h, alpha, 0.0, (0.0, 1.0));
+    (found.map(|(lower, upper)| (lo + lower * (hi - lo), lo + upper * (hi - lo))), units.len(), "hall_t")
+}
+
+/// The limits of one metric on one target.
+pub(crate) fn findings(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize, levels: Levels) -> Vec<Finding> {
+    let Some((spec, rules)) = scene.metrics.get(metric) else { return Vec::new() };
+    let sample = Sample::of(sheet, metric, spec);
+    let mut findings = Vec::new();
+    for bound in [rules.min.map(Bound::AtLeast), rules.max.map(Bound::AtMost)].into_iter().flatten() {
+        findings.push(finding(scene, sheet, metric, &sample, bound, RuleKind::Threshold, levels));
+    }
+    if let Some(share) = rules.pass_rate {
+        let passing = MetricSpec { kind: ScoreKind::Binary, direction: Direction::Higher, ..spec.clone() };
+        let sample = passes(scene, sheet, metric, &passing);
+        findings.push(finding(scene, sheet, metric, &sample, Bound::AtLeast(share), RuleKind::PassRate, levels));
+    }
+    findings
+}
+
+/// Pass or fail of every scored case as a binary sample.
+fn passes<'s>(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize, passing: &'s MetricSpec) -> Sample<'s> {
+    let mut sample = Sample { spec: passing, scored: Vec::new(), missing: Vec::new() };
+    let Some((spec, _)) = scene.metrics.get(metric) else { return sample };
+    for (row, (cell, cluster)) in sheet.column(metric).iter().zip(&sheet.clusters).enumerate() {
+        let passed = sheet.rows.get(row).and_then(|record| super::must_pass::case_passes(record, *cell, metric, spec));
+        match (cell, passed.and_then(|passed| CaseMean::of(&[f64::from(u8::from(passed))]))) {
+            (Measured::NotApplicable, _) => {}
+            (_, Some(mean)) => sample.scored.push((mean, *cluster)),
+            (_, None) => sample.missing.push(*cluster),
+        }
+    }
+    sample
+}
+
+fn finding(
+    scene: &Scene<'_>,
+    sheet: &Sheet<'_>,
+    metric: usize,
+    sample: &Sample<'_>,
+    bound: Bound,
+    rule: RuleKind,
+    levels: Levels,
+) -> Finding {
+    let default = MetricPolicy::default();
+    let rules = scene.metrics.get(metric).map_or(&default, |(_, rules)| rules);
+    let planned = (sample.scored.len() + sample.missing.len()) as u64;
+    let new = |verdict, reason| {
+        let mut finding = Finding::new(rule, &sample.spec.name, &sheet.target, verdict, reason)
+            .with_severity(severity(verdict, reason, rules, scene.policy));
+        finding.comparison.limit = Some(bound.limit());
+        finding.comparison.planned = planned;
+        finding
+    };
+    let as_is = read(&sample.scored, sample.spec, bound, rules.mode, levels);
+    let Some(reading) = as_is else {
+        let finding = new(RuleVerdict::NotEvaluated, Reason::NoScores);
+        return explain::no_scores(finding, planned, &sheet.troubles(metric));
+    };
+    let (worst, best) = bound.extremes(sample.spec);
+    let filled = |score: f64| {
+        let cases = sample.filled(score)?;
+        Some(read(&cases, sample.spec, bound, rules.mode, levels)?.state)
+    };
+    let (worst, best) = match sample.missing.is_empty() {
+        true => (Some(reading.state), Some(reading.state)),
+        false => (filled(worst), filled(best)),
+    };
+    let (verdict, reason) = settle(reading.state, worst, best);
+    let mut finding = new(verdict, reason);
+    let comparison = &mut finding.comparison;
+    comparison.current = Some(reading.mean.value());
+    comparison.ci = reading.interval.map(|(lower, upper)| [lower, upper]);
+    comparison.n = reading.units as u64;
+    reading.method.clone_into(&mut comparison.method);
+    explain::threshold(finding, sample, &reading, bound, rules.mode, &sheet.troubles(metric))
+}
+
+/// A state counts where the missing scores could not have changed it (security §3).
+fn settle(as_is: ThresholdState, worst: Option<ThresholdState>, best: Option<ThresholdState>) -> (RuleVerdict, Reason) {
+    use ThresholdState::{Met, Uncertain, Violated};
+    let missing = (RuleVerdict::Inconclusive, Reason::Missing);
+    let (Some(worst), Some(best)) = (worst, best) else { return missing };
+    match (as_is, worst, best) {
+        (Violated, _, Violated) => (RuleVerdict::Violated, Reason::ThresholdMissed),
+        (Violated, _, Met | Uncertain) | (Met | Uncertain, Violated, _) => missing,
+        (Met, Met, _) => (RuleVerdict::Met, Reason::ThresholdMet),
+        (Met, Uncertain, _) | (Uncertain, Met | Uncertain, _) => {
+            (RuleVerdict::Inconclusive, Reason::ThresholdUncertain)
+        }
+    }
+}

@@ -183,8 +183,11 @@ proptest! {
             cases.cells_scored + cases.cells_errored + cases.cells_unusable + cases.cells_skipped
         );
         prop_assert!(verdict.rules.iter().all(|rule| !rule.explanation.is_empty()));
-        let text = serde_json::to_string(&verdict).unwrap();
-        prop_assert!(!text.contains("NaN") && !verdict.headline.contains("NaN"));
+        let finite = |number: Option<f64>| number.is_none_or(f64::is_finite);
+        for rule in &verdict.rules {
+            let numbers = [rule.baseline, rule.current, rule.delta, rule.p, rule.p_adjusted, rule.detectable];
+            prop_assert!(numbers.into_iter().all(finite), "{:?}", rule);
+        }
     }
 }
 

@@ -26,7 +26,7 @@ fn a_clear_drop_fails_and_says_by_how_much() {
     let verdict = verdict(&now, &accept(&[&before]), json!({}));
     assert_eq!((verdict.exit_code, verdict.decision), (1, Decision::Failed));
     assert!(
-        verdict.headline.starts_with("failed: quality dropped by 25.0 points (0.748 → 0.498)"),
+        verdict.headline.starts_with("failed: quality dropped by 25.0 points (0.748 → 0.497)"),
         "{}",
         verdict.headline
     );

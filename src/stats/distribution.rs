@@ -37,7 +37,7 @@ pub fn normal_quantile(p: f64) -> f64 {
 ///
 /// **Inputs**: any x; degrees of freedom > 0 (up to a few thousand; larger ones are used by quantile only).
 pub fn student_t_cdf(x: f64, freedom: f64) -> f64 {
-    if !(freedom > 0.0) || x.is_nan() {
+    if freedom.is_nan() || freedom <= 0.0 || x.is_nan() {
         return f64::NAN;
     }
     let share = freedom / (freedom + x * x);
@@ -54,7 +54,7 @@ const LARGE_FREEDOM: f64 = 1000.0;
 /// **Source**: bisection and Newton on [`student_t_cdf`]; from 1000 degrees on Abramowitz and Stegun 26.7.5.
 pub fn student_t_quantile(p: f64, freedom: f64) -> f64 {
     let z = normal_quantile(p);
-    if !z.is_finite() || !(freedom > 0.0) {
+    if !z.is_finite() || freedom.is_nan() || freedom <= 0.0 {
         return z;
     }
     if p == 0.5 {

@@ -1,4 +1,4 @@
-//! Numbers in the gate's sentences (statistics §19.4): points with one decimal, p with two digits, and a value next to a limit
+//! Numbers in the gate's sentences (statistics §19.4): points with one decimal, odds with two digits, and a value next to a limit
 //! with as many digits as show on which side it is.
 
 use std::cmp::Ordering;

@@ -1,5 +1,7 @@
 //! One evaluator's finding about one answer: a value, or why there is none.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, FailureKind, MetricName, ScoreKind};
@@ -22,6 +24,8 @@ pub struct Reading {
     pub reason: Option<String>,
     /// The judge had to be asked again for the required form.
     pub repaired: bool,
+    /// What a reader must know of this score, as fixed words (`speaks_to_the_judge`); usually empty.
+    pub flags: Vec<Arc<str>>,
 }
 
 impl Reading {
@@ -33,7 +37,7 @@ impl Reading {
         if kind.admits(value) {
             // -0.0 would print as "-0".
             let value = if value == 0.0 { 0.0 } else { value };
-            return Ok(Self { value, passed: None, reason: None, repaired: false });
+            return Ok(Self { value, passed: None, reason: None, repaired: false, flags: Vec::new() });
         }
         let (lo, hi) = kind.range();
         Err(Failure::infra(FailureKind::NotAScore, format!("{value} is no score: it must be from {lo} to {hi}")))

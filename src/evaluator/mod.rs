@@ -1,14 +1,27 @@
-//! A case and its answer → a score. One file an evaluator, in the folder of its family; [`KINDS`] lists them all.
+//! A case and its answer → a score. One file an evaluator, in the folder of its family; [`kinds`] lists them all.
 //!
 //! Pure evaluators compute ([`Scorer`]); asking ones call a model through a [`Transport`] ([`Evaluator`]).
+//! `pure` and `judge::ask` check needs, range and pass mark around all of them, so that a family's files hold only definitions.
 //!
 //! Promise: a reply or value that is not exactly a score of the metric's range is an error, never a number.
+
+mod judge;
+mod pure;
+mod retrieval;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use judge::{Contract, JudgeReading, SPEAKS_TO_THE_JUDGE, Unusable, Why, read};
 
 use std::collections::BTreeMap;
 
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Answer, Case, Direction, Env, Fingerprint, Measurement, MetricSpec, ScoreKind};
-use crate::net::{BoxFuture, Transport};
+use crate::domain::{
+    Answer, Case, Direction, Env, Failure, FailureKind, Fingerprint, Measurement, MetricSpec, ScoreKind, SkipReason,
+};
+use crate::net::{BoxFuture, Deadlines, Transport};
 use crate::provider::Model;
 use crate::suite::Block;
 
@@ -88,6 +101,8 @@ pub struct BuildContext<'a> {
     pub env: &'a Env,
     /// By their key under `models`.
     pub models: &'a BTreeMap<String, Model>,
+    /// Bounds of one judge call.
+    pub deadlines: Deadlines,
 }
 
 /// One kind of evaluator.
@@ -98,8 +113,17 @@ pub struct Kind {
     pub build: fn(&Block, &BuildContext<'_>, &mut Diagnostics) -> Option<Ready>,
 }
 
+/// The settings that a score does not depend on: a threshold only decides what passes (and stands in the metric's `pass_mark`),
+/// `model` is a name within the suite (the model itself has parts of its own).
+const NOT_MEASURING: [&str; 2] = ["threshold", "model"];
+
 /// The usual metric of an evaluator: its info's scale, and a fingerprint of name, version and settings.
 pub fn spec(block: &Block, info: &Info, pass_mark: Option<f64>) -> MetricSpec {
+    let mut settings = block.value.clone();
+    if let Some(settings) = settings.as_object_mut() {
+        settings.retain(|key, _| !NOT_MEASURING.contains(&key.as_str()));
+        settings.sort_keys();
+    }
     MetricSpec {
         name: block.name.clone(),
         kind: info.score,
@@ -109,12 +133,51 @@ pub fn spec(block: &Block, info: &Info, pass_mark: Option<f64>) -> MetricSpec {
             Fingerprint::default()
                 .with("evaluator", info.name)
                 .with("version", info.version)
-                .with("settings", &block.value),
+                .with("settings", settings),
         ),
     }
 }
 
+/// What `case` lacks for good, whatever is answered: to be reported before the first call. Expected contexts are no such
+/// need: without them the retrieval metrics do not apply to the case.
+///
+/// Ask with the `info` of the [`Ready`] evaluator: settings may take a need away (`contains` with a `value`).
+pub fn unmet(info: &Info, case: &Case) -> Option<Needs> {
+    info.needs.iter().copied().find(|need| *need == Needs::Reference && case.reference.is_none())
+}
+
+/// What stands in the way of measuring `subject`, if anything does.
+pub(crate) fn missing(subject: Subject<'_>, needs: &[Needs]) -> Option<Measurement> {
+    needs.iter().find_map(|need| match need {
+        Needs::Reference => subject.case.reference.is_none().then(|| Measurement::Error(no(Needs::Reference))),
+        Needs::ExpectedContexts => subject.case.expected_contexts.is_empty().then(|| {
+            let why = "the case expects no contexts, so there is nothing to retrieve";
+            Measurement::Skipped(SkipReason::NotApplicable, why.to_owned())
+        }),
+        // Every case has an input and every subject an answer; an answer without contexts has a defined score; models are checked when built.
+        Needs::Input | Needs::Answer | Needs::Contexts | Needs::Judge => None,
+    })
+}
+
+/// The failure of a case without what an evaluator needs.
+pub(crate) fn no(need: Needs) -> Failure {
+    let message = match need {
+        Needs::Input => "the case has no input",
+        Needs::Answer => "there is no answer",
+        Needs::Reference => "the case has no reference: add one to the data set, or give the evaluator a `value`",
+        Needs::Contexts => "the answer has no contexts",
+        Needs::ExpectedContexts => "the case has no expected contexts",
+        Needs::Judge => "there is no judge",
+    };
+    Failure::infra(FailureKind::Missing, message)
+}
+
 /// Every evaluator there is, in the order of the documentation.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
-    std::iter::empty()
+    text::KINDS.iter().chain(retrieval::KINDS).chain(judge::KINDS)
+}
+
+/// The schema of a kind's settings.
+fn schema<T: schemars::JsonSchema>() -> schemars::Schema {
+    schemars::schema_for!(T)
 }

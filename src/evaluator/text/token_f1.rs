@@ -1,0 +1,98 @@
+//! How many words do answer and reference share?
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::super::pure::{Found, Measure, ready, reference, threshold};
+use super::super::{BuildContext, Info, Kind, Needs, Ready, Subject, schema};
+use super::f_measure;
+use crate::diagnostic::Diagnostics;
+use crate::domain::{Direction, Failure, ScoreKind};
+use crate::suite::Block;
+use crate::text::distance::shared;
+use crate::text::token::{squad_characters, squad_mixed, squad_words};
+
+pub const INFO: Info = Info {
+    name: "token_f1",
+    summary: "F1 of the words that answer and reference share, from 0 to 1",
+    score: ScoreKind::UNIT,
+    direction: Direction::Higher,
+    pass_mark: None,
+    needs: &[Needs::Answer, Needs::Reference],
+    version: 1,
+    source: "evaluate-v1.1.py of SQuAD (Rajpurkar and others, 2016), f1_score; with an empty side 1 only if both are empty",
+};
+
+pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<Settings>, build };
+
+/// How many words do answer and reference share?
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// What is counted. `words`: what white space separates, as SQuAD does. `auto`: the same, but each Chinese, Japanese or Korean
+    /// character counts by itself. `characters`: every character. Default: words.
+    #[serde(default)]
+    tokens: Tokens,
+    /// A case passes at this score or better, from 0 to 1. Default: none, so that the score has no notion of passing.
+    threshold: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tokens {
+    #[default]
+    Words,
+    Auto,
+    Characters,
+}
+
+fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
+    let settings: Settings = block.settings(diagnostics)?;
+    let mark = threshold(block, &INFO, settings.threshold, diagnostics).ok()?;
+    Some(ready(block, &INFO, mark, settings))
+}
+
+impl Measure for Settings {
+    fn measure(&self, subject: Subject<'_>) -> Result<Found, Failure> {
+        Ok(Found::value(token_f1(&subject.answer.text, reference(subject)?, self.tokens)))
+    }
+}
+
+/// F1 of the bags of tokens of both texts in their SQuAD form: 2 · shared / (sum of lengths), from 0 to 1.
+pub fn token_f1(answer: &str, reference: &str, tokens: Tokens) -> f64 {
+    let cut = match tokens {
+        Tokens::Words => squad_words,
+        Tokens::Auto => squad_mixed,
+        Tokens::Characters => squad_characters,
+    };
+    let (answer, reference) = (cut(answer), cut(reference));
+    if answer.is_empty() && reference.is_empty() {
+        return 1.0;
+    }
+    f_measure(shared(&answer, &reference), answer.len(), reference.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(left: f64, right: f64) -> bool {
+        (left - right).abs() < 1e-12
+    }
+
+    #[test]
+    fn hand_computed_values() {
+        // 3 shared of 4 and 5 words.
+        assert!(close(token_f1("the cat sat on mat", "A cat sat on red mats", Tokens::Words), 2.0 * 3.0 / 9.0));
+        assert!(close(token_f1("刘备和关羽", "刘备关羽", Tokens::Auto), 8.0 / 9.0));
+        assert!(close(token_f1("刘备和关羽", "刘备关羽", Tokens::Words), 0.0));
+        assert!(close(token_f1("ab c", "abc", Tokens::Characters), 1.0));
+    }
+
+    #[test]
+    fn an_empty_side_scores_one_only_if_both_are_empty() {
+        assert!(close(token_f1("", "the", Tokens::Words), 1.0));
+        assert!(close(token_f1("", "x", Tokens::Words), 0.0));
+        assert!(close(token_f1("x", "!", Tokens::Words), 0.0));
+    }
+}

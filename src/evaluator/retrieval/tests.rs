@@ -13,7 +13,9 @@ use super::relevance::by_id;
 use crate::domain::{Context, ExpectedContext};
 use crate::evaluator::tests::peps::recorded;
 
-const METRICS: [(&str, fn(&Ranking) -> f64); 8] = [
+type Metric = fn(&Ranking) -> f64;
+
+const METRICS: [(&str, Metric); 8] = [
     ("hit", hit_rate),
     ("mrr", mrr),
     ("precision", precision),

@@ -5,12 +5,15 @@
 //!
 //! Promise: a reply or value that is not exactly a score of the metric's range is an error, never a number.
 
+mod judge;
 mod pure;
 mod retrieval;
 mod text;
 
 #[cfg(test)]
 mod tests;
+
+pub use judge::{Contract, JudgeReading, SPEAKS_TO_THE_JUDGE, Unusable, Why, read};
 
 use std::collections::BTreeMap;
 
@@ -171,7 +174,7 @@ pub(crate) fn no(need: Needs) -> Failure {
 
 /// Every evaluator there is, in the order of the documentation.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
-    text::KINDS.iter().chain(retrieval::KINDS)
+    text::KINDS.iter().chain(retrieval::KINDS).chain(judge::KINDS)
 }
 
 /// The schema of a kind's settings.

@@ -7,24 +7,6 @@ pub fn squad_words(text: &str) -> Vec<String> {
     squad(text).split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// Like [`squad_words`], but each Chinese, Japanese or Korean character is a word of its own.
-pub fn squad_mixed(text: &str) -> Vec<String> {
-    let mut tokens = Vec::new();
-    for word in squad_words(text) {
-        let mut run = String::new();
-        for c in word.chars() {
-            if is_cjk(c) {
-                flush(&mut run, &mut tokens);
-                tokens.push(c.to_string());
-            } else {
-                run.push(c);
-            }
-        }
-        flush(&mut run, &mut tokens);
-    }
-    tokens
-}
-
 /// The tokens of ROUGE: lower case; runs of a–z and 0–9, each Chinese, Japanese or Korean character, and runs of letters
 /// and digits of other scripts. On English text the same as the `rouge-score` package without stemming, which knows only
 /// a–z and 0–9 and drops all other scripts; accented Latin letters separate words, as there.
@@ -93,10 +75,5 @@ mod tests {
         assert_eq!(rouge("Привет, мир2 abc"), ["привет", "мир", "2", "abc"]);
         assert_eq!(rouge("café"), ["caf"]);
         assert!(rouge(" \u{0}!？").is_empty());
-    }
-
-    #[test]
-    fn mixed_words_split_chinese_only() {
-        assert_eq!(squad_mixed("The 刘备ab cd."), ["刘", "备", "ab", "cd"]);
     }
 }

@@ -39,7 +39,9 @@ pub fn ndcg(ranking: &Ranking) -> f64 {
     best.sort_by(|left, right| right.total_cmp(left));
     best.truncate(ranking.k.unwrap_or(best.len()));
     // At most 1 but for rounding: each expected context counts once, and the best order is the largest such sum.
-    quotient(dcg(actual), dcg(best.into_iter())).min(1.0)
+    let quotient = quotient(dcg(actual), dcg(best.into_iter()));
+    // No `min`: it would turn NaN into a perfect score.
+    if quotient > 1.0 { 1.0 } else { quotient }
 }
 
 /// As LlamaIndex: gains are 1, the ideal has all expected contexts whatever k is, and a context that is retrieved again counts

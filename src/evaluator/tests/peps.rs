@@ -1,74 +1,75 @@
-//! The recorded answers of `fixtures/peps-rag` with their reference scores.
+//! The recorded runs of `fixtures/peps-rag` with their reference scores.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::fs;
+use std::sync::Arc;
 
 use serde_json::Value;
 
-/// One recorded answer.
-pub(in crate::evaluator) struct Recorded {
-    pub(in crate::evaluator) run: String,
-    pub(in crate::evaluator) id: String,
-    pub(in crate::evaluator) answer: String,
-    pub(in crate::evaluator) reference: String,
-    pub(in crate::evaluator) retrieved: Vec<String>,
-    pub(in crate::evaluator) relevant: Vec<String>,
-    pub(in crate::evaluator) top_k: usize,
-    scores: Value,
+pub struct Recorded {
+    pub run: &'static str,
+    pub id: String,
+    pub answer: String,
+    pub reference: String,
+    pub retrieved: Vec<String>,
+    pub relevant: Vec<String>,
+    pub top_k: usize,
+    scores: Arc<Value>,
 }
 
 impl Recorded {
-    /// The reference score, where the file has one.
-    pub(in crate::evaluator) fn expected(&self, metric: &str) -> Option<f64> {
-        self.scores.get(metric)?.as_f64()
+    /// `None` where the file has no such score for the question.
+    pub fn expected(&self, metric: &str) -> Option<f64> {
+        self.scores["per_question"][self.run][&self.id][metric].as_f64()
     }
 }
 
-const RUNS: [&str; 7] =
-    ["base", "base-again", "base-again-2", "base-fixed-seed", "regressed", "improved", "lost-documents"];
+/// Run, `top_k`, and the field with the relevant chunks of its chunk size.
+const RUNS: [(&str, usize, &str); 7] = [
+    ("base", 3, "expected_chunk_ids"),
+    ("base-again", 3, "expected_chunk_ids"),
+    ("base-again-2", 3, "expected_chunk_ids"),
+    ("base-fixed-seed", 3, "expected_chunk_ids"),
+    ("regressed", 1, "expected_chunk_ids_c160"),
+    ("improved", 3, "expected_chunk_ids"),
+    ("lost-documents", 3, "expected_chunk_ids"),
+];
+
+pub fn recorded() -> Vec<Recorded> {
+    let scores: Arc<Value> = Arc::new(serde_json::from_str(&read("reference-scores.json")).unwrap());
+    let questions: HashMap<String, Value> =
+        lines("questions.jsonl").into_iter().map(|question| (string(&question["id"]), question)).collect();
+    let mut recorded = Vec::new();
+    for (run, top_k, relevant) in RUNS {
+        for line in lines(&format!("runs/{run}.jsonl")) {
+            let question = &questions[line["id"].as_str().unwrap()];
+            recorded.push(Recorded {
+                run,
+                id: string(&line["id"]),
+                answer: string(&line["answer"]),
+                reference: string(&question["reference"]),
+                retrieved: strings(&line["contexts"], |context| &context["id"]),
+                relevant: strings(&question[relevant], |id| id),
+                top_k,
+                scores: Arc::clone(&scores),
+            });
+        }
+    }
+    recorded
+}
 
 fn read(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/peps-rag").join(name);
-    std::fs::read_to_string(path).unwrap()
+    fs::read_to_string(format!("{}/fixtures/peps-rag/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
 fn lines(name: &str) -> Vec<Value> {
     read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn texts(list: &Value) -> Vec<String> {
-    list.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+fn string(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
 }
 
-/// Every answer of every run.
-pub(in crate::evaluator) fn recorded() -> Vec<Recorded> {
-    let scores: Value = serde_json::from_str(&read("reference-scores.json")).unwrap();
-    let questions = lines("questions.jsonl");
-    let questions: HashMap<&str, &Value> =
-        questions.iter().map(|question| (question["id"].as_str().unwrap(), question)).collect();
-    let mut all = Vec::new();
-    for run in RUNS {
-        let small = run == "regressed";
-        for row in lines(&format!("runs/{run}.jsonl")) {
-            let id = row["id"].as_str().unwrap();
-            let question = questions[id];
-            let relevant = if small { "expected_chunk_ids_c160" } else { "expected_chunk_ids" };
-            all.push(Recorded {
-                run: run.to_owned(),
-                id: id.to_owned(),
-                answer: row["answer"].as_str().unwrap().to_owned(),
-                reference: question["reference"].as_str().unwrap().to_owned(),
-                retrieved: row["contexts"]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .map(|context| context["id"].as_str().unwrap().to_owned())
-                    .collect(),
-                relevant: texts(&question[relevant]),
-                top_k: if small { 1 } else { 3 },
-                scores: scores["per_question"][run][id].clone(),
-            });
-        }
-    }
-    all
+fn strings(list: &Value, item: impl Fn(&Value) -> &Value) -> Vec<String> {
+    list.as_array().unwrap().iter().map(|value| string(item(value))).collect()
 }

@@ -18,7 +18,7 @@ const SCORES: [(&str, Score); 6] = [
     ("rouge1", |case| rouge_n(&case.answer, &case.reference, 1)),
     ("rouge2", |case| rouge_n(&case.answer, &case.reference, 2)),
     ("token_f1", |case| token_f1(&case.answer, &case.reference, Tokens::Words)),
-    ("token_f1_char", |case| token_f1(&case.answer, &case.reference, Tokens::Characters)),
+    ("token_f1_char", |case| token_f1(&case.answer, &case.reference, Tokens::Auto)),
     ("exact_match", |case| f64::from(u8::from(exact_match(&case.answer, &case.reference)))),
 ];
 

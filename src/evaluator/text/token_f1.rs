@@ -10,7 +10,7 @@ use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, Failure, ScoreKind};
 use crate::suite::Block;
 use crate::text::distance::shared;
-use crate::text::token::{rouge, squad_mixed, squad_words};
+use crate::text::token::{is_cjk, rouge, squad_words};
 
 pub const INFO: Info = Info {
     name: "token_f1",
@@ -29,9 +29,8 @@ pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<Settings>, bu
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// What is counted. `words`: what white space separates, as SQuAD does. `auto`: the same, but each Chinese, Japanese or Korean
-    /// character counts by itself. `characters`: each Chinese, Japanese or
-    /// Korean character and each run of a-z and 0-9, and nothing else. Default: words.
+    /// What is counted. `words`: what white space separates, as SQuAD does. `auto`: the same, but for a reference in Chinese, Japanese
+    /// or Korean each character, and each run of a–z and 0–9. Default: words.
     #[serde(default)]
     tokens: Tokens,
     /// A case passes at this score or better, from 0 to 1. Default: none, so that the score has no notion of passing.
@@ -44,7 +43,6 @@ pub enum Tokens {
     #[default]
     Words,
     Auto,
-    Characters,
 }
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
@@ -59,12 +57,11 @@ impl Measure for Settings {
     }
 }
 
-/// F1 of the bags of tokens of both texts in their SQuAD form: 2 · shared / (sum of lengths), from 0 to 1.
+/// F1 of the bags of tokens: 2 · shared / (sum of lengths), from 0 to 1; with an empty side 1 only if both are empty.
 pub fn token_f1(answer: &str, reference: &str, tokens: Tokens) -> f64 {
     let cut = match tokens {
-        Tokens::Words => squad_words,
-        Tokens::Auto => squad_mixed,
-        Tokens::Characters => rouge,
+        Tokens::Auto if reference.contains(is_cjk) => rouge,
+        Tokens::Words | Tokens::Auto => squad_words,
     };
     let (answer, reference) = (cut(answer), cut(reference));
     if answer.is_empty() && reference.is_empty() {
@@ -87,8 +84,8 @@ mod tests {
         assert!(close(token_f1("the cat sat on mat", "A cat sat on red mats", Tokens::Words), 2.0 * 3.0 / 9.0));
         assert!(close(token_f1("刘备和关羽", "刘备关羽", Tokens::Auto), 8.0 / 9.0));
         assert!(close(token_f1("刘备和关羽", "刘备关羽", Tokens::Words), 0.0));
-        // Three characters of seven and nine.
-        assert!(close(token_f1("叫《太平要术》。", "是《太平经》", Tokens::Characters), 2.0 * 2.0 / 9.0));
+        assert!(close(token_f1("PEP8 刘备", "刘备，PEP8。", Tokens::Auto), 1.0));
+        assert!(close(token_f1("the end", "end", Tokens::Auto), 1.0));
     }
 
     #[test]

@@ -1,0 +1,84 @@
+//! The settings that all judges share.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::super::pure::threshold;
+use super::super::{BuildContext, Ready, Way, spec};
+use super::ask::{Judge, Rule};
+use super::prompt::Template;
+use crate::diagnostic::Diagnostics;
+use crate::provider::Model;
+use crate::suite::Block;
+use crate::text::distance::closest;
+
+/// Asks a model for a verdict.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The judge: a key of `models`.
+    model: String,
+    /// A case passes at this score or better.
+    threshold: Option<f64>,
+    /// What to ask, instead of the built-in text: with `{{ input }}`, `{{ answer }}`, `{{ contexts }}`, `{{ reference }}`, which are
+    /// put in as escaped data. How to reply is always added.
+    prompt: Option<String>,
+}
+
+/// Checks the settings and makes the evaluator.
+pub(super) fn build(
+    block: &Block,
+    rule: &'static Rule,
+    context: &BuildContext<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Ready> {
+    let settings: Settings = block.settings(diagnostics)?;
+    let mark = threshold(block, rule.info, settings.threshold, diagnostics);
+    let model = model(block, &settings.model, context, diagnostics);
+    let template = template(block, rule, settings.prompt.as_deref(), diagnostics);
+    let (Ok(mark), Some(model), Some(template)) = (mark, model, template) else { return None };
+    let judge = Judge {
+        rule,
+        metric: block.name.clone(),
+        pass_mark: mark.or(rule.info.pass_mark),
+        template,
+        model,
+        deadlines: context.deadlines,
+    };
+    let mut spec = spec(block, rule.info, mark);
+    if let Some(fingerprint) = &mut spec.fingerprint {
+        fingerprint.0.insert("prompt".to_owned(), judge.prompt_digest().to_string());
+        fingerprint.0.extend(judge.model.fingerprint.0.clone());
+    }
+    Some(Ready { spec, info: rule.info, way: Way::Asking(Box::new(judge)) })
+}
+
+fn model(block: &Block, name: &str, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Model> {
+    if let Some(model) = context.models.get(name) {
+        return Some(model.clone());
+    }
+    let names = || context.models.keys().map(String::as_str);
+    let help = match (closest(name, names()), context.models.is_empty()) {
+        (Some(near), _) => format!("did you mean `{near}`?"),
+        (None, true) => format!("add it: `models: {{ {name}: {{ provider: openai, model: … }} }}`"),
+        (None, false) => format!("there are: {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    let message = format!("evaluator `{}` asks the model `{name}`, which is not under `models`", block.name);
+    diagnostics.push(block.problem("/model", "unknown-model", message).help(help));
+    None
+}
+
+fn template(block: &Block, rule: &Rule, own: Option<&str>, diagnostics: &mut Diagnostics) -> Option<Template> {
+    let text = own.unwrap_or(rule.template);
+    let problem = match Template::parse(text) {
+        Ok(template) if template.shows_the_answer() => return Some(template),
+        Ok(_) => block
+            .problem("/prompt", "missing-placeholder", "the prompt does not show the judge the answer")
+            .help("put `{{ answer }}` where the answer belongs"),
+        Err(error) => block
+            .problem("/prompt", "unknown-placeholder", error)
+            .help("there are `{{ input }}`, `{{ answer }}`, `{{ contexts }}` and `{{ reference }}`"),
+    };
+    diagnostics.push(problem);
+    None
+}

@@ -1,3 +1,0 @@
-//! What the families' tests share.
-
-pub(super) mod peps;

@@ -40,6 +40,10 @@ fn build(suite: Suite, env: &Env, redactor: &Redactor) -> Result<Prepared, Faile
     let mut problems = Diagnostics::default();
     let targets: Vec<target::Ready> =
         suite.targets.iter().filter_map(|block| target::build(block, &suite, &mut problems)).collect();
+    for block in &suite.models {
+        let problem = block.problem("", "not-available", "this version of scoregate calls no models");
+        problems.push(problem.help("leave `models` out, and use text and retrieval evaluators"));
+    }
     let evaluators = evaluators(&suite, env, &mut problems);
     let metrics: Vec<MetricSpec> = evaluators.iter().map(|ready| ready.spec.clone()).collect();
     let policy = Policy::build(suite.gate.as_ref(), &metrics, &mut problems);

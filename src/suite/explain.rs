@@ -233,6 +233,7 @@ impl Explainer<'_> {
             "out-of-range",
             format!("{} must be {limit}, found {found}", self.name(pointer)),
         )
+        .help(Some(format!("write a value that is {limit}, or leave the key out for the default")))
     }
 
     /// How a message calls the value behind `pointer`.

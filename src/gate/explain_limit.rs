@@ -1,0 +1,144 @@
+//! What a limit's rule says: thresholds, each case, percentiles, must-pass cases.
+
+use super::explain::no_scores;
+use super::must_pass::Found;
+use super::number::{count, limit, names, score, score_beside};
+use super::scene::Finding;
+use super::settings::ModeSetting;
+use super::sheet::grouped;
+use super::threshold::{Bound, Reading, Sample};
+use crate::domain::{CaseId, Reason, RuleVerdict};
+use crate::stats::{CaseMean, Ratio, ThresholdState};
+
+fn required(bound: Bound) -> String {
+    match bound {
+        Bound::AtLeast(value) => format!("at least {}", limit(value)),
+        Bound::AtMost(value) => format!("at most {}", limit(value)),
+    }
+}
+
+fn side_word(bound: Bound) -> &'static str {
+    match bound {
+        Bound::AtLeast(_) => "below",
+        Bound::AtMost(_) => "above",
+    }
+}
+
+/// The paragraph of a threshold on a mean or on a share.
+pub(crate) fn threshold(
+    finding: Finding,
+    sample: &Sample<'_>,
+    reading: &Reading,
+    bound: Bound,
+    mode: ModeSetting,
+    troubles: &str,
+) -> Finding {
+    let metric = finding.comparison.metric.clone();
+    let subject = match finding.comparison.rule {
+        crate::domain::RuleKind::PassRate => format!("the pass rate of {metric}"),
+        _ => metric.to_string(),
+    };
+    let mean = score_beside(reading.mean, bound.limit());
+    let bounds =
+        reading.interval.map(|(lower, upper)| format!(", likely between {} and {}", score(lower), score(upper)));
+    let bounds = bounds.unwrap_or_default();
+    let (scored, missing) = (sample.scored.len(), sample.missing.len());
+    let measured = if missing == 0 {
+        count(scored as u64, "case", "cases")
+    } else {
+        format!("{scored} of {} measured ({troubles})", scored + missing)
+    };
+    let small = if reading.method == "point" && mode == ModeSetting::Confident {
+        " With so few cases the value itself decides."
+    } else {
+        ""
+    };
+    let (phrase, explanation) = match (finding.comparison.reason, reading.state) {
+        (Reason::Missing, _) => {
+            let text = format!(
+                "{subject} is at {mean}, but {missing} missing scores could change whether it is {}",
+                required(bound)
+            );
+            (text.clone(), format!("{text}: {measured}."))
+        }
+        (_, ThresholdState::Violated) => {
+            let beside = side_word(bound);
+            let text = format!("{subject} is at {mean}, {beside} the required {}", limit(bound.limit()));
+            // Strict asks for the whole interval: the mean itself may be on the right side.
+            let text = if bound.holds(reading.mean) {
+                format!("{subject} is at {mean}, which does not show with confidence that it is {}", required(bound))
+            } else {
+                text
+            };
+            (text.clone(), format!("{text}{bounds} ({measured}).{small}"))
+        }
+        (_, ThresholdState::Met) => {
+            let text = format!("{subject} is at {mean}, {} as required", required(bound));
+            (text.clone(), format!("{text}{bounds} ({measured}).{small}"))
+        }
+        (_, ThresholdState::Uncertain) => {
+            let text = format!("{subject} is at {mean}: {} can be neither confirmed nor ruled out", required(bound));
+            (text.clone(), format!("{text}{bounds} ({measured})."))
+        }
+    };
+    finding.saying(phrase, explanation)
+}
+
+/// The paragraph of a limit for every case.
+pub(crate) fn each_case(finding: Finding, bound: Bound, failing: &[(CaseMean, CaseId)], troubles: &str) -> Finding {
+    let metric = finding.comparison.metric.clone();
+    let planned = finding.comparison.planned;
+    let text = match finding.comparison.verdict {
+        RuleVerdict::Violated => {
+            let shown: Vec<String> = failing
+                .iter()
+                .map(|(mean, id)| format!("{id} ({})", score_beside(mean.exact(), bound.limit())))
+                .collect();
+            let cases = count(failing.len() as u64, "case", "cases");
+            let limit = limit(bound.limit());
+            format!("{cases} {} {limit} on {metric}: {}", side_word(bound), names(&shown, 5))
+        }
+        RuleVerdict::Met => format!("every one of {planned} cases is {} on {metric}", required(bound)),
+        RuleVerdict::Inconclusive => {
+            format!("not every case was measured for {metric} ({troubles}), so some may not be {}", required(bound))
+        }
+        RuleVerdict::NotEvaluated => return no_scores(finding, planned, troubles),
+    };
+    finding.saying(text.clone(), format!("{}.", super::standing::capital(&text)))
+}
+
+/// The paragraph of a percentile.
+pub(crate) fn percentile(finding: Finding, at: f64, value: Option<Ratio>, bound: Bound, troubles: &str) -> Finding {
+    let metric = finding.comparison.metric.clone();
+    let planned = finding.comparison.planned;
+    let Some(value) = value else { return no_scores(finding, planned, troubles) };
+    let subject = format!("the {at}th percentile of {metric} is {}", score_beside(value, bound.limit()));
+    let text = match finding.comparison.verdict {
+        RuleVerdict::Violated => format!("{subject}, {} the required {}", side_word(bound), limit(bound.limit())),
+        RuleVerdict::Met => format!("{subject}, {} as required", required(bound)),
+        RuleVerdict::Inconclusive | RuleVerdict::NotEvaluated => {
+            format!("{subject}, but cases without a score ({troubles}) could change whether it is {}", required(bound))
+        }
+    };
+    finding.saying(text.clone(), format!("{}.", super::standing::capital(&text)))
+}
+
+/// The paragraph of the must-pass cases.
+pub(crate) fn must_pass(finding: Finding, found: &Found) -> Finding {
+    let text = match finding.comparison.verdict {
+        RuleVerdict::Violated => {
+            let mut ids: Vec<&str> = found.failed.iter().map(|(id, _)| &**id).collect();
+            ids.dedup();
+            let metrics = grouped(found.failed.iter().map(|(_, metric)| &**metric));
+            let cases = count(ids.len() as u64, "must-pass case", "must-pass cases");
+            format!("{cases} failed: {} ({metrics})", names(&ids, 5))
+        }
+        RuleVerdict::NotEvaluated => format!("must_pass selects no case with {}", found.unmatched.join(", ")),
+        RuleVerdict::Inconclusive => {
+            let cases = count(found.unmeasured.len() as u64, "must-pass case", "must-pass cases");
+            format!("{cases} could not be measured: {}", names(&found.unmeasured, 5))
+        }
+        RuleVerdict::Met => format!("{} passed", count(found.selected, "must-pass case", "must-pass cases")),
+    };
+    finding.saying(text.clone(), format!("{}.", super::standing::capital(&text)))
+}

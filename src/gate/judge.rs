@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::policy::DEFAULT_RUNS;
 use super::scene::{Finding, Scene};
 use super::sheet::Measured;
 use super::threshold::Levels;
@@ -19,6 +20,8 @@ use crate::domain::{CaseId, Reason, Run, Verdict, VerdictCounts};
 /// Rules come in this order: complete, baseline; per target coverage and new errors; per target and metric the comparison, the
 /// allowed drop, thresholds, pass rate, single cases, percentile; metrics that the baseline has alone; must-pass cases.
 pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
+    let newest = newest(baseline, policy);
+    let baseline = newest.as_ref().unwrap_or(baseline);
     let scene = Scene::new(run, baseline, policy);
     let compared = not_worse::compare(&scene);
     let findings = ask(&scene, &compared);
@@ -49,6 +52,19 @@ pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
         alpha: policy.alpha,
         rules: findings.into_iter().map(|finding| finding.comparison).collect(),
     }
+}
+
+/// The newest runs of a pool that holds more than the policy asks for (statistics §15.1); `None`: it does not.
+fn newest(state: &BaselineState, policy: &Policy) -> Option<BaselineState> {
+    let BaselineState::Found(baseline) = state else { return None };
+    let wanted = policy.baseline.as_ref().map_or(DEFAULT_RUNS, |baseline| baseline.runs);
+    let older = baseline.runs.len().checked_sub(wanted).filter(|older| *older > 0)?;
+    let mut newest = baseline.clone();
+    newest.runs.drain(..older);
+    for runs in newest.cases.iter_mut().flat_map(|case| case.scores.values_mut()) {
+        runs.drain(..older.min(runs.len()));
+    }
+    Some(BaselineState::Found(newest))
 }
 
 fn ask(scene: &Scene<'_>, compared: &[not_worse::Compared<'_>]) -> Vec<Finding> {

@@ -62,7 +62,7 @@ pub(crate) fn finding(scene: &Scene<'_>, compared: &Compared<'_>) -> Option<Find
     comparison.n = estimate.cases;
     comparison.planned = matchup.joints.len() as u64;
     (comparison.up, comparison.down, comparison.same) = (estimate.up, estimate.down, estimate.same);
-    Some(explain::drop_rule(finding, compared, estimate, allowed))
+    Some(explain::drop_rule(finding, scene, compared, estimate, allowed))
 }
 
 #[cfg(test)]
@@ -88,6 +88,23 @@ mod tests {
                     differences += u32::from(too_far != ((baseline - current) * 10 > allowed));
                 }
             }
+        }
+        assert_eq!(differences, 0);
+    }
+
+    #[test]
+    fn random_scores_with_four_decimals_are_judged_as_decimals_are() {
+        let mut generator = fastrand::Rng::with_seed(10);
+        let mut differences = 0;
+        for _ in 0..300_000 {
+            let (baseline, allowed) = (generator.i32(0..=10_000), generator.i32(0..=1_000));
+            // Half of them exactly at the allowed drop, or next to it.
+            let near = baseline - allowed + generator.i32(-1..=1);
+            let current = if generator.bool() { near.max(0) } else { generator.i32(0..=10_000) };
+            let score = |units: i32| f64::from(units) / 10_000.0;
+            let too_far =
+                drops_too_far(ratio(score(baseline)), ratio(score(current)), score(allowed), Direction::Higher);
+            differences += u32::from(too_far != (baseline - current > allowed));
         }
         assert_eq!(differences, 0);
     }

@@ -12,7 +12,6 @@ mod check;
 mod comparable;
 mod estimate;
 mod explain;
-mod explain_limit;
 mod headline;
 mod judge;
 mod matchup;

@@ -7,7 +7,7 @@ use super::matchup::{Fill, Joint, Matchup, range};
 use super::policy::MetricPolicy;
 use super::scene::{Finding, Scene, at_least, at_most, severity};
 use super::settings::BreaksSetting;
-use crate::domain::{CaseId, Direction, MetricSpec, Reason, RuleKind, RuleVerdict};
+use crate::domain::{CaseId, Direction, MetricSpec, Reason, RuleKind, RuleVerdict, Severity};
 use crate::stats::{BreakCount, detectable_drop, holm, lone_low};
 
 /// Why a metric is not compared at all.
@@ -59,6 +59,7 @@ pub(crate) fn compare<'s>(scene: &'s Scene<'_>) -> Vec<Compared<'s>> {
 fn one<'s>(scene: &'s Scene<'_>, reference: &Reference<'_>, sheet: usize, metric: usize) -> Option<Compared<'s>> {
     let (spec, rules) = scene.metrics.get(metric)?;
     let (page, side) = (scene.sheets.get(sheet)?, reference.sides.get(sheet)?);
+    let name = scene.label(&spec.name, &page.target);
     let mut compared = Compared {
         sheet,
         metric,
@@ -66,34 +67,34 @@ fn one<'s>(scene: &'s Scene<'_>, reference: &Reference<'_>, sheet: usize, metric
         spec,
         rules,
         matchup: None,
-        outcome: Err(explain::nothing_to_compare(spec, side.known)),
+        outcome: Err(explain::nothing_to_compare(&name, side.known)),
     };
     let Some(base) = reference.spec(&spec.name).filter(|_| side.known) else { return Some(compared) };
     let parts = mismatch(spec, base);
     if !parts.is_empty() {
-        compared.outcome = Err(explain::judge_changed(spec, &parts));
+        compared.outcome = Err(explain::judge_changed(&name, &parts));
         return Some(compared);
     }
     let matchup = Matchup::build(page, side, metric, spec);
-    compared.outcome = numbers(scene, &matchup, spec);
+    compared.outcome = numbers(scene, &matchup, spec, &name);
     compared.matchup = Some(matchup);
     Some(compared)
 }
 
-fn numbers(scene: &Scene<'_>, matchup: &Matchup, spec: &MetricSpec) -> Result<Numbers, Refusal> {
+fn numbers(scene: &Scene<'_>, matchup: &Matchup, spec: &MetricSpec, name: &str) -> Result<Numbers, Refusal> {
     let policy = scene.policy;
     if matchup.baseline_cases == 0 {
-        return Err(explain::nothing_to_compare(spec, false));
+        return Err(explain::nothing_to_compare(name, false));
     }
     if !at_least(matchup.kept, matchup.baseline_cases, policy.min_overlap) {
-        return Err(explain::too_little_overlap(spec, matchup));
+        return Err(explain::too_little_overlap(name, matchup));
     }
     let missing = matchup.missing();
     if !at_most(missing, matchup.joints.len() as u64, policy.max_missing) {
-        return Err(explain::too_much_missing(spec, matchup, policy.max_missing));
+        return Err(explain::too_much_missing(name, matchup, policy.max_missing));
     }
     let estimate = |fill| Estimate::of(matchup, spec, fill, policy.alpha);
-    let as_is = estimate(Fill::None).ok_or_else(|| explain::too_much_missing(spec, matchup, policy.max_missing))?;
+    let as_is = estimate(Fill::None).ok_or_else(|| explain::too_much_missing(name, matchup, policy.max_missing))?;
     let filled = |fill| (missing > 0).then(|| estimate(fill)).flatten();
     let breaks = match policy.breaks {
         BreaksSetting::Off => None,
@@ -215,7 +216,21 @@ pub(crate) fn finding(scene: &Scene<'_>, compared: &Compared<'_>) -> Finding {
         _ => Vec::new(),
     };
     finding.named = named.into_iter().map(|id| (id, compared.spec.name.clone())).collect();
-    explain::comparison(finding, scene, compared, numbers, levels.mean)
+    let finding = explain::comparison(finding, scene, compared, numbers, levels.mean);
+    warn_of_breaks(finding, scene, compared, numbers)
+}
+
+/// `breaks: warn`: more stable cases broke than flakiness explains, and that is only said (statistics §7.5).
+fn warn_of_breaks(mut finding: Finding, scene: &Scene<'_>, compared: &Compared<'_>, numbers: &Numbers) -> Finding {
+    let warns = scene.policy.breaks == BreaksSetting::Warn && compared.rules.gate;
+    let quiet = matches!(finding.comparison.severity, Severity::Ok | Severity::Warn);
+    if let Some(guard) = numbers.breaks.filter(|_| warns && quiet && numbers.p_breaks <= scene.policy.alpha_breaks) {
+        finding.comparison.severity = Severity::Warn;
+        let name = scene.label(&compared.spec.name, compared.target);
+        finding.phrase =
+            format!("{} stable cases broke on {name} ({:.1} expected by luck)", guard.breaks, guard.expected);
+    }
+    finding
 }
 
 fn refused(scene: &Scene<'_>, compared: &Compared<'_>, refusal: &Refusal) -> Finding {

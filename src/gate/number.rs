@@ -57,21 +57,21 @@ pub(crate) fn limit(value: f64) -> String {
     format!("{value}")
 }
 
-/// `1 in 120`, with one or two digits that count; `more often than not` from one half on.
-pub(crate) fn one_in(p: f64) -> String {
+/// How often luck does this: `in about 1 in 120 runs`, with one or two digits that count; `more often than not` from one half on.
+pub(crate) fn in_runs(p: f64, runs: &str) -> String {
     if p >= 0.5 {
         return "more often than not".to_owned();
     }
-    if p < 1e-12 {
-        return "less than 1 in 1,000,000,000,000".to_owned();
+    if p < 1e-6 {
+        return format!("in fewer than 1 in 1,000,000 {runs}");
     }
     let x = 1.0 / p;
     let scale = 10_f64.powf((x.log10().floor() - 1.0).max(0.0));
-    format!("1 in {}", grouped((x / scale).round() * scale))
+    format!("in about 1 in {} {runs}", grouped((x / scale).round() * scale))
 }
 
 /// `12,000`.
-pub(crate) fn grouped(whole: f64) -> String {
+fn grouped(whole: f64) -> String {
     let digits = format!("{whole:.0}");
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -121,10 +121,11 @@ mod tests {
         assert_eq!(points(-0.342), "34.2");
         assert_eq!(signed_points(-0.000_04), "-0.004");
         assert_eq!(signed_points(0.0), "0.0");
-        assert_eq!(one_in(0.0081), "1 in 120");
-        assert_eq!(one_in(0.3), "1 in 3");
-        assert_eq!(one_in(1e-5), "1 in 100,000");
-        assert_eq!(one_in(0.7), "more often than not");
+        assert_eq!(in_runs(0.0081, "runs"), "in about 1 in 120 runs");
+        assert_eq!(in_runs(0.3, "runs"), "in about 1 in 3 runs");
+        assert_eq!(in_runs(1e-5, "runs"), "in about 1 in 100,000 runs");
+        assert_eq!(in_runs(1e-20, "runs"), "in fewer than 1 in 1,000,000 runs");
+        assert_eq!(in_runs(0.7, "runs"), "more often than not");
         assert_eq!(change(0.812, 0.47), "0.812 → 0.470");
     }
 }

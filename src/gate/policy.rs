@@ -12,6 +12,9 @@ use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, MetricName, MetricSpec, ScoreKind};
 use crate::suite::Block;
 
+/// Runs that a comparison uses where the suite does not say (statistics §1.5).
+pub(crate) const DEFAULT_RUNS: usize = 5;
+
 /// `gate:` of the suite, checked, with defaults (statistics §1.5).
 #[derive(Clone, Debug)]
 pub struct Policy {
@@ -237,7 +240,7 @@ impl BaselinePolicy {
                 return None;
             }
         }
-        let runs = settings.runs.unwrap_or(5);
+        let runs = settings.runs.unwrap_or(DEFAULT_RUNS as u32);
         if !(1..=10).contains(&runs) {
             checker.push("/baseline/runs", "out-of-range", format!("runs is {runs}"), "a baseline pools 1 to 10 runs");
         }

@@ -3,7 +3,7 @@
 use super::BaselineState;
 use super::comparable::{Reference, unusable};
 use super::policy::{MetricPolicy, Policy};
-use super::settings::{FailOrWarn, InconclusiveSetting};
+use super::settings::{BreaksSetting, FailOrWarn, InconclusiveSetting};
 use super::sheet::{Sheet, sheets};
 use crate::domain::{
     Baseline, CaseId, Comparison, MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, Run, Severity,
@@ -60,8 +60,12 @@ impl<'a> Scene<'a> {
         if self.breaks_decide() { self.policy.alpha - self.policy.alpha_breaks } else { self.policy.alpha }
     }
 
+    /// A metric's name in a sentence, with its target where there are several.
+    pub(crate) fn label(&self, metric: &str, target: &str) -> String {
+        if self.sheets.len() > 1 { format!("{metric} of {target}") } else { metric.to_owned() }
+    }
+
     pub(crate) fn breaks_decide(&self) -> bool {
-        use super::settings::BreaksSetting;
         let runs = self.reference.as_ref().map_or(0, |reference| reference.baseline.runs.len());
         runs >= 3 && self.policy.breaks == BreaksSetting::Fail
     }
@@ -134,18 +138,7 @@ pub(crate) fn severity(verdict: RuleVerdict, reason: Reason, rules: &MetricPolic
         RuleVerdict::Violated => Severity::Fail,
         RuleVerdict::NotEvaluated if reason == Reason::NoBaseline => Severity::Warn,
         RuleVerdict::NotEvaluated => Severity::Block,
-        RuleVerdict::Inconclusive => match reason {
-            Reason::Identical => Severity::Ok,
-            Reason::Coverage => coverage(policy),
-            Reason::Suspicious | Reason::TooFewCases | Reason::NoSign | Reason::ThresholdUncertain => {
-                match policy.inconclusive {
-                    InconclusiveSetting::Pass => Severity::Ok,
-                    InconclusiveSetting::Warn => Severity::Warn,
-                    InconclusiveSetting::Fail => Severity::Block,
-                }
-            }
-            _ => Severity::Block,
-        },
+        RuleVerdict::Inconclusive => undecided(reason, policy),
     };
     if !rules.gate {
         return Severity::Ok;
@@ -153,6 +146,42 @@ pub(crate) fn severity(verdict: RuleVerdict, reason: Reason, rules: &MetricPolic
     match (full, rules.on_fail) {
         (Severity::Fail | Severity::Block, FailOrWarn::Warn) => Severity::Warn,
         (full, FailOrWarn::Fail | FailOrWarn::Warn) => full,
+    }
+}
+
+/// What not knowing does, by its reason (statistics §9.5).
+fn undecided(reason: Reason, policy: &Policy) -> Severity {
+    match reason {
+        Reason::Identical => Severity::Ok,
+        Reason::Coverage => coverage(policy),
+        Reason::Suspicious | Reason::TooFewCases | Reason::NoSign | Reason::ThresholdUncertain => {
+            match policy.inconclusive {
+                InconclusiveSetting::Pass => Severity::Ok,
+                InconclusiveSetting::Warn => Severity::Warn,
+                InconclusiveSetting::Fail => Severity::Block,
+            }
+        }
+        // Evidence is missing; the rest never comes with an open verdict, and would not be green.
+        Reason::Missing
+        | Reason::JudgeMismatch
+        | Reason::NoBaseline
+        | Reason::BaselineUnusable
+        | Reason::NoCases
+        | Reason::NoScores
+        | Reason::Incomplete
+        | Reason::WithinMargin
+        | Reason::SmallDrop
+        | Reason::Mean
+        | Reason::Breaks
+        | Reason::Errors
+        | Reason::ThresholdMet
+        | Reason::ThresholdMissed
+        | Reason::MustPassFailed
+        | Reason::MustPassHeld
+        | Reason::Complete
+        | Reason::NothingNew
+        | Reason::DropTooLarge
+        | Reason::DropAllowed => Severity::Block,
     }
 }
 

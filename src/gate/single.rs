@@ -82,7 +82,7 @@ fn each_case(
     finding.comparison.n = scored;
     finding.comparison.planned = planned;
     finding.named = failing.iter().map(|(_, id)| (id.clone(), spec.name.clone())).collect();
-    explain::each_case(finding, bound, &failing, &sheet.troubles(metric))
+    explain::each_case(finding, scene, bound, &failing, &sheet.troubles(metric))
 }
 
 /// The worse one first.
@@ -132,7 +132,7 @@ fn percentile_rule(
     finding.comparison.current = as_is.map(|(value, _)| value.value());
     finding.comparison.n = scored;
     finding.comparison.planned = planned;
-    explain::percentile(finding, wanted.at, as_is.map(|(value, _)| value), bound, &sheet.troubles(metric))
+    explain::percentile(finding, scene, wanted.at, as_is.map(|(value, _)| value), bound, &sheet.troubles(metric))
 }
 
 #[cfg(test)]

@@ -237,7 +237,7 @@ fn finding(
     let as_is = read(&sample.scored, sample.spec, bound, rules.mode, levels);
     let Some(reading) = as_is else {
         let finding = new(RuleVerdict::NotEvaluated, Reason::NoScores);
-        return explain::no_scores(finding, planned, &sheet.troubles(metric));
+        return explain::no_scores(finding, scene, &sheet.troubles(metric));
     };
     let (worst, best) = bound.extremes(sample.spec);
     let filled = |score: f64| {
@@ -255,7 +255,7 @@ fn finding(
     comparison.ci = reading.interval.map(|(lower, upper)| [lower, upper]);
     comparison.n = reading.units as u64;
     reading.method.clone_into(&mut comparison.method);
-    explain::threshold(finding, sample, &reading, bound, rules.mode, &sheet.troubles(metric))
+    explain::threshold(finding, scene, sample, &reading, bound, rules.mode, &sheet.troubles(metric))
 }
 
 /// A state counts where the missing scores could not have changed it (security §3).

@@ -66,14 +66,14 @@ fn p_values_agree_with_permutation_tests_of_scipy() {
         [("base vs lost-documents", "base", "lost-documents"), ("base vs base-again", "base", "base-again")]
     {
         let verdict = judged(&file, now, before);
-        for (name, _) in METRICS {
+        // Binary metrics have few possible sums, where the mid-p is far from "at most the observed sum".
+        for (name, _) in METRICS.into_iter().filter(|(_, binary)| !binary) {
             let want = &file["comparisons"][pair][name];
             let Some(p) = want["permutation_p_less"].as_f64() else { continue };
             let rule =
                 verdict.rules.iter().find(|rule| rule.rule == RuleKind::NotWorse && &*rule.metric == name).unwrap();
             assert!((rule.delta.unwrap() - want["difference"].as_f64().unwrap()).abs() < 2e-6, "{pair} {name}");
-            let slack = if name == "exact_match" { 0.4 } else { 0.012 };
-            assert!((rule.p.unwrap() - p).abs() < slack, "{pair} {name}: {} and {p}", rule.p.unwrap());
+            assert!((rule.p.unwrap() - p).abs() < 0.012, "{pair} {name}: {} and {p}", rule.p.unwrap());
         }
     }
 }

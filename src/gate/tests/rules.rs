@@ -35,7 +35,7 @@ fn a_clear_drop_fails_and_says_by_how_much() {
     assert!(rule.explanation.contains("Of 100 cases, 100 scored lower"), "{}", rule.explanation);
     assert_eq!(verdict.broken.len(), 10);
     assert!(verdict.broken.iter().all(|case| case.decisive && case.delta.unwrap() < -0.2));
-    assert!(verdict.notes.iter().any(|note| note.contains("this alarm may be the baseline's luck")));
+    assert!(verdict.notes.iter().any(|note| note.starts_with("baseline of one run")));
 }
 
 #[test]
@@ -363,4 +363,34 @@ fn a_target_that_the_baseline_has_and_the_run_lacks_is_lost_coverage() {
     gone.target = "old".into();
     found(&mut baseline).cases.push(gone);
     assert_eq!(verdict(&now, &baseline, json!({})).exit_code, 3);
+}
+
+#[test]
+fn only_the_newest_runs_of_a_pool_are_compared() {
+    let old = scores(&vec![0.9; 80]);
+    let new = scores(&vec![0.7; 80]);
+    let pool = accept(&[&old, &old, &new, &new]);
+    let with = |runs: u32| verdict(&new, &pool, json!({ "baseline": { "runs": runs } }));
+    let two = with(2);
+    assert_eq!((two.exit_code, two.baseline_runs.len()), (0, 2));
+    assert_eq!(rule(&two, RuleKind::NotWorse).baseline, Some(0.7));
+    assert_eq!(rule(&with(10), RuleKind::NotWorse).baseline, Some(0.8));
+}
+
+#[test]
+fn stable_cases_that_break_fail_although_the_mean_holds() {
+    let before = scores(&vec![0.5; 80]);
+    let mut now = scores(&vec![0.55; 80]);
+    for at in 0..8 {
+        now.cases[at].trials[0].cells = vec![value(0.0)];
+    }
+    let pool = accept(&[&before, &before, &before]);
+    let strict = verdict(&now, &pool, json!({}));
+    let rule = super::rule(&strict, RuleKind::NotWorse);
+    assert_eq!((strict.exit_code, rule.reason, rule.breaks), (1, Reason::Breaks, Some(8)));
+    assert!(strict.headline.contains("8 stable cases broke on quality (2.0 expected by luck)"), "{}", strict.headline);
+    assert_eq!(strict.broken.iter().filter(|case| case.decisive).count(), 8);
+    let warned = verdict(&now, &pool, json!({ "breaks": "warn" }));
+    assert_eq!((warned.exit_code, super::rule(&warned, RuleKind::NotWorse).severity), (0, Severity::Warn));
+    assert_eq!(verdict(&now, &pool, json!({ "breaks": "off" })).exit_code, 0);
 }

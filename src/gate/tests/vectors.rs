@@ -53,7 +53,7 @@ fn world(input: &Value) -> World {
     let margins: serde_json::Map<String, Value> =
         metrics.iter().map(|(name, metric)| ((*name).clone(), json!({ "margin": metric["margin"] }))).collect();
     let baseline = accept(&runs.iter().collect::<Vec<_>>());
-    World { candidate, baseline, gate: json!({ "metrics": margins }) }
+    World { candidate, baseline, gate: json!({ "metrics": margins, "baseline": { "runs": 10 } }) }
 }
 
 fn near(got: f64, want: &Value, what: &str) {

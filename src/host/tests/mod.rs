@@ -57,11 +57,12 @@ fn publication(text: &str) -> Publication {
     }
 }
 
+/// Without a pool: the fake closes each connection, and one fixture does not say so.
 fn client() -> reqwest::Client {
     let _installed_by_another_test = rustls::crypto::ring::default_provider().install_default();
     let roots =
         webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().filter_map(|der| reqwest::Certificate::from_der(der).ok());
-    reqwest::Client::builder().tls_certs_merge(roots).no_proxy().build().unwrap()
+    reqwest::Client::builder().pool_max_idle_per_host(0).tls_certs_merge(roots).no_proxy().build().unwrap()
 }
 
 /// One job: its folder, what was published, and how long it took.

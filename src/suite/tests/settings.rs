@@ -92,6 +92,8 @@ fn every_problem_is_told_at_once_in_plain_words() {
       |
     6 |     retry: { attempts: two, share: 1.5, attemps: 1 }
       |                                    ^^^
+      |
+      = help: write a value that is at most 1.0, or leave the key out for the default
 
     error[unknown-key]: unknown key `attemps`
      --> scoregate.yaml:6:41

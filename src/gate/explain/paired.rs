@@ -1,74 +1,11 @@
-//! What a rule found, in words (statistics §21): a fragment for the headline and one paragraph for a developer. Plain text; the
-//! reports escape it for their sinks.
+//! A comparison with the baseline, in words.
 
-use super::estimate::Estimate;
-use super::matchup::Matchup;
-use super::not_worse::{Compared, Numbers, Refusal, drops};
-use super::number::{change, count, limit, names, one_in, points, score, score_beside, signed_points};
-use super::scene::{Finding, Scene};
-use crate::domain::{CaseId, Direction, MetricSpec, Reason, RuleVerdict};
+use super::super::estimate::Estimate;
+use super::super::not_worse::{Compared, Numbers, broke, drops};
+use super::super::number::{change, count, in_runs, names, points, score, signed_points};
+use super::super::scene::{Finding, Scene};
+use crate::domain::{CaseId, Direction, Reason};
 use crate::stats::{cases_needed, detectable_drop, smallest_certifying_n, trials_needed, variance_parts};
-
-/// The metric, with its target where there are several.
-fn label(scene: &Scene<'_>, compared: &Compared<'_>) -> String {
-    let name = &compared.spec.name;
-    if scene.sheets.len() > 1 { format!("{name} of {}", compared.target) } else { name.to_string() }
-}
-
-pub(crate) fn nothing_to_compare(spec: &MetricSpec, target_known: bool) -> Refusal {
-    let what = if target_known { "the metric" } else { "it" };
-    let phrase = format!("{} is new, no baseline", spec.name);
-    let explanation = format!("{}: the baseline does not have {what}, so nothing is compared yet.", spec.name);
-    Refusal { reason: Reason::NoBaseline, phrase, explanation }
-}
-
-pub(crate) fn judge_changed(spec: &MetricSpec, parts: &[String]) -> Refusal {
-    let what = what_changed(parts);
-    let phrase = format!("{what} changed for {}: {}", spec.name, parts.join("; "));
-    let explanation = format!(
-        "{} was measured differently in the baseline, so the two are not compared. {} changed: {}. Measure the baseline again \
-         with the new way, or accept this run as baseline with scoregate baseline update.",
-        spec.name,
-        super::standing::capital(what),
-        parts.join("; ")
-    );
-    Refusal { reason: Reason::JudgeMismatch, phrase, explanation }
-}
-
-/// Whether it is the judge, the scale or the evaluator that differs.
-fn what_changed(parts: &[String]) -> &'static str {
-    let begins = |names: &[&str]| parts.iter().any(|part| names.iter().any(|name| part.starts_with(name)));
-    if begins(&["model:", "prompt:", "parameters:", "endpoint:"]) {
-        "judge"
-    } else if begins(&["scale:", "direction:"]) {
-        "scale"
-    } else {
-        "evaluator"
-    }
-}
-
-pub(crate) fn too_little_overlap(spec: &MetricSpec, matchup: &Matchup) -> Refusal {
-    let (kept, of) = (matchup.kept, matchup.baseline_cases);
-    let phrase = format!("{}: only {kept} of {of} baseline cases are still there unchanged", spec.name);
-    let explanation = format!(
-        "{} cannot be judged: only {kept} of {of} cases of the baseline are in this run with the same content. Comparing what is \
-         left would hide what the others would have caught.",
-        spec.name
-    );
-    Refusal { reason: Reason::Coverage, phrase, explanation }
-}
-
-pub(crate) fn too_much_missing(spec: &MetricSpec, matchup: &Matchup, allowed: f64) -> Refusal {
-    let (missing, of) = (matchup.missing(), matchup.joints.len());
-    let phrase = format!("{}: {missing} of {of} cases have no usable score on both sides", spec.name);
-    let explanation = format!(
-        "{} cannot be judged: {missing} of {of} cases have no usable score on one of the two sides, and at most {} points of a \
-         hundred may be missing.",
-        spec.name,
-        points(allowed)
-    );
-    Refusal { reason: Reason::Missing, phrase, explanation }
-}
 
 /// The paragraph of a paired comparison.
 pub(crate) fn comparison(
@@ -88,6 +25,7 @@ pub(crate) fn comparison(
         Reason::NoSign => told.no_sign(),
         Reason::TooFewCases => told.too_few(),
         Reason::Identical => told.identical(),
+        // Everything else that a comparison can end in is a matter of missing scores.
         _ => told.missing(compared),
     };
     let drift = numbers.as_is.run_variance > 0.0;
@@ -119,7 +57,7 @@ impl<'n> Told<'n> {
     fn new(scene: &Scene<'_>, compared: &Compared<'_>, numbers: &'n Numbers, alpha_mean: f64) -> Self {
         let matchup = compared.matchup.as_ref();
         Self {
-            name: label(scene, compared),
+            name: scene.label(&compared.spec.name, compared.target),
             numbers,
             estimate: &numbers.as_is,
             moved: numbers.as_is.change(compared.spec),
@@ -128,7 +66,7 @@ impl<'n> Told<'n> {
             level: alpha_mean / numbers.family as f64,
             runs: matchup.map_or(0, |matchup| matchup.runs.len()),
             within: matchup.and_then(|matchup| matchup.within(compared.spec)),
-            broken: super::not_worse::broke(scene, compared),
+            broken: broke(scene, compared),
         }
     }
 
@@ -341,48 +279,3 @@ impl<'n> Told<'n> {
         (phrase, explanation)
     }
 }
-
-/// `in about 1 in 120 runs`, `more often than not`.
-fn in_runs(p: f64, runs: &str) -> String {
-    if p >= 0.5 { one_in(p) } else { format!("in about {} {runs}", one_in(p)) }
-}
-
-/// The paragraph of an allowed drop.
-pub(crate) fn drop_rule(finding: Finding, compared: &Compared<'_>, estimate: &Estimate, allowed: f64) -> Finding {
-    let name = &compared.spec.name;
-    let scores = change(estimate.baseline.value(), estimate.current.value());
-    let fell = match compared.spec.direction {
-        Direction::Higher => estimate.baseline.minus(estimate.current),
-        Direction::Lower => estimate.current.minus(estimate.baseline),
-    };
-    let fell = fell.map_or_else(String::new, |drop| score_beside(drop, allowed));
-    let most = limit(allowed);
-    let cases = count(estimate.cases, "case", "cases");
-    match finding.comparison.verdict {
-        RuleVerdict::Violated => {
-            let text = format!("{name} dropped by {fell} ({scores}), more than the allowed {most}");
-            finding.saying(text.clone(), format!("{text}, over {cases}."))
-        }
-        RuleVerdict::Met => {
-            let text = format!("{name} did not drop by more than the allowed {most}");
-            finding.saying(text.clone(), format!("{text} ({scores}, over {cases})."))
-        }
-        RuleVerdict::Inconclusive | RuleVerdict::NotEvaluated => {
-            let text = format!("{name}: cases without a score could change whether it dropped by more than {most}");
-            finding.saying(text.clone(), format!("{text} ({scores}, over {cases})."))
-        }
-    }
-}
-
-pub(crate) fn no_scores(finding: Finding, planned: u64, troubles: &str) -> Finding {
-    let name = finding.comparison.metric.clone();
-    let why = if troubles.is_empty() { String::new() } else { format!(" ({troubles})") };
-    let text = if planned == 0 {
-        format!("0 cases have what {name} measures")
-    } else {
-        format!("{planned} of {planned} cases have no score for {name}{why}")
-    };
-    finding.saying(text.clone(), format!("{name} has nothing to judge: {text}."))
-}
-
-pub(crate) use super::explain_limit::{each_case, must_pass, percentile, threshold};

@@ -1,14 +1,65 @@
-//! What a limit's rule says: thresholds, each case, percentiles, must-pass cases.
+//! Limits on means, shares, single cases and drops, in words.
 
-use super::explain::no_scores;
-use super::must_pass::Found;
-use super::number::{count, limit, names, score, score_beside};
-use super::scene::Finding;
-use super::settings::ModeSetting;
-use super::sheet::grouped;
-use super::threshold::{Bound, Reading, Sample};
-use crate::domain::{CaseId, Reason, RuleVerdict};
+use super::super::estimate::Estimate;
+use super::super::must_pass::Found;
+use super::super::not_worse::Compared;
+use super::super::number::{change, count, limit, names, score, score_beside};
+use super::super::scene::{Finding, Scene};
+use super::super::settings::ModeSetting;
+use super::super::sheet::grouped;
+use super::super::standing::capital;
+use super::super::threshold::{Bound, Reading, Sample};
+use crate::domain::{CaseId, Direction, Reason, RuleKind, RuleVerdict};
 use crate::stats::{CaseMean, Ratio, ThresholdState};
+
+/// The metric a rule is about, with its target where there are several.
+fn subject(scene: &Scene<'_>, finding: &Finding) -> String {
+    scene.label(&finding.comparison.metric, &finding.comparison.target)
+}
+
+/// The paragraph of an allowed drop.
+pub(crate) fn drop_rule(
+    finding: Finding,
+    scene: &Scene<'_>,
+    compared: &Compared<'_>,
+    estimate: &Estimate,
+    allowed: f64,
+) -> Finding {
+    let name = subject(scene, &finding);
+    let scores = change(estimate.baseline.value(), estimate.current.value());
+    let fell = match compared.spec.direction {
+        Direction::Higher => estimate.baseline.minus(estimate.current),
+        Direction::Lower => estimate.current.minus(estimate.baseline),
+    };
+    let fell = fell.map_or_else(String::new, |drop| score_beside(drop, allowed));
+    let most = limit(allowed);
+    let cases = count(estimate.cases, "case", "cases");
+    match finding.comparison.verdict {
+        RuleVerdict::Violated => {
+            let text = format!("{name} dropped by {fell} ({scores}), more than the allowed {most}");
+            finding.saying(text.clone(), format!("{text}, over {cases}."))
+        }
+        RuleVerdict::Met => {
+            let text = format!("{name} did not drop by more than the allowed {most}");
+            finding.saying(text.clone(), format!("{text} ({scores}, over {cases})."))
+        }
+        RuleVerdict::Inconclusive | RuleVerdict::NotEvaluated => {
+            let text = format!("{name}: cases without a score could change whether it dropped by more than {most}");
+            finding.saying(text.clone(), format!("{text} ({scores}, over {cases})."))
+        }
+    }
+}
+
+pub(crate) fn no_scores(finding: Finding, scene: &Scene<'_>, troubles: &str) -> Finding {
+    let (name, planned) = (subject(scene, &finding), finding.comparison.planned);
+    let why = if troubles.is_empty() { String::new() } else { format!(" ({troubles})") };
+    let text = if planned == 0 {
+        format!("0 cases have what {name} measures")
+    } else {
+        format!("{planned} of {planned} cases have no score for {name}{why}")
+    };
+    finding.saying(text.clone(), format!("{name} has nothing to judge: {text}."))
+}
 
 fn required(bound: Bound) -> String {
     match bound {
@@ -27,16 +78,17 @@ fn side_word(bound: Bound) -> &'static str {
 /// The paragraph of a threshold on a mean or on a share.
 pub(crate) fn threshold(
     finding: Finding,
+    scene: &Scene<'_>,
     sample: &Sample<'_>,
     reading: &Reading,
     bound: Bound,
     mode: ModeSetting,
     troubles: &str,
 ) -> Finding {
-    let metric = finding.comparison.metric.clone();
+    let metric = subject(scene, &finding);
     let subject = match finding.comparison.rule {
-        crate::domain::RuleKind::PassRate => format!("the pass rate of {metric}"),
-        _ => metric.to_string(),
+        RuleKind::PassRate => format!("the pass rate of {metric}"),
+        _ => metric,
     };
     let mean = score_beside(reading.mean, bound.limit());
     let bounds =
@@ -85,8 +137,14 @@ pub(crate) fn threshold(
 }
 
 /// The paragraph of a limit for every case.
-pub(crate) fn each_case(finding: Finding, bound: Bound, failing: &[(CaseMean, CaseId)], troubles: &str) -> Finding {
-    let metric = finding.comparison.metric.clone();
+pub(crate) fn each_case(
+    finding: Finding,
+    scene: &Scene<'_>,
+    bound: Bound,
+    failing: &[(CaseMean, CaseId)],
+    troubles: &str,
+) -> Finding {
+    let metric = subject(scene, &finding);
     let planned = finding.comparison.planned;
     let text = match finding.comparison.verdict {
         RuleVerdict::Violated => {
@@ -102,16 +160,22 @@ pub(crate) fn each_case(finding: Finding, bound: Bound, failing: &[(CaseMean, Ca
         RuleVerdict::Inconclusive => {
             format!("not every case was measured for {metric} ({troubles}), so some may not be {}", required(bound))
         }
-        RuleVerdict::NotEvaluated => return no_scores(finding, planned, troubles),
+        RuleVerdict::NotEvaluated => return no_scores(finding, scene, troubles),
     };
-    finding.saying(text.clone(), format!("{}.", super::standing::capital(&text)))
+    finding.saying(text.clone(), format!("{}.", capital(&text)))
 }
 
 /// The paragraph of a percentile.
-pub(crate) fn percentile(finding: Finding, at: f64, value: Option<Ratio>, bound: Bound, troubles: &str) -> Finding {
-    let metric = finding.comparison.metric.clone();
-    let planned = finding.comparison.planned;
-    let Some(value) = value else { return no_scores(finding, planned, troubles) };
+pub(crate) fn percentile(
+    finding: Finding,
+    scene: &Scene<'_>,
+    at: f64,
+    value: Option<Ratio>,
+    bound: Bound,
+    troubles: &str,
+) -> Finding {
+    let metric = subject(scene, &finding);
+    let Some(value) = value else { return no_scores(finding, scene, troubles) };
     let subject = format!("the {at}th percentile of {metric} is {}", score_beside(value, bound.limit()));
     let text = match finding.comparison.verdict {
         RuleVerdict::Violated => format!("{subject}, {} the required {}", side_word(bound), limit(bound.limit())),
@@ -120,7 +184,7 @@ pub(crate) fn percentile(finding: Finding, at: f64, value: Option<Ratio>, bound:
             format!("{subject}, but cases without a score ({troubles}) could change whether it is {}", required(bound))
         }
     };
-    finding.saying(text.clone(), format!("{}.", super::standing::capital(&text)))
+    finding.saying(text.clone(), format!("{}.", capital(&text)))
 }
 
 /// The paragraph of the must-pass cases.
@@ -140,5 +204,5 @@ pub(crate) fn must_pass(finding: Finding, found: &Found) -> Finding {
         }
         RuleVerdict::Met => format!("{} passed", count(found.selected, "must-pass case", "must-pass cases")),
     };
-    finding.saying(text.clone(), format!("{}.", super::standing::capital(&text)))
+    finding.saying(text.clone(), format!("{}.", capital(&text)))
 }

@@ -1,0 +1,61 @@
+//! Why a metric is not compared.
+
+use super::super::matchup::Matchup;
+use super::super::not_worse::Refusal;
+use super::super::number::limit;
+use super::super::standing::capital;
+use crate::domain::Reason;
+
+pub(crate) fn nothing_to_compare(name: &str, target_known: bool) -> Refusal {
+    let what = if target_known { "the metric" } else { "it" };
+    let phrase = format!("{name} is new, no baseline");
+    let explanation = format!("{}: the baseline does not have {what}, so nothing is compared yet.", name);
+    Refusal { reason: Reason::NoBaseline, phrase, explanation }
+}
+
+pub(crate) fn judge_changed(name: &str, parts: &[String]) -> Refusal {
+    let what = what_changed(parts);
+    let phrase = format!("{what} changed for {}: {}", name, parts.join("; "));
+    let explanation = format!(
+        "{} was measured differently in the baseline, so the two are not compared. {} changed: {}. Measure the baseline again \
+         with the new way, or accept this run as baseline with scoregate baseline update.",
+        name,
+        capital(what),
+        parts.join("; ")
+    );
+    Refusal { reason: Reason::JudgeMismatch, phrase, explanation }
+}
+
+/// Whether it is the judge, the scale or the evaluator that differs.
+fn what_changed(parts: &[String]) -> &'static str {
+    let begins = |names: &[&str]| parts.iter().any(|part| names.iter().any(|name| part.starts_with(name)));
+    if begins(&["model:", "prompt:", "parameters:", "endpoint:"]) {
+        "judge"
+    } else if begins(&["scale:", "direction:"]) {
+        "scale"
+    } else {
+        "evaluator"
+    }
+}
+
+pub(crate) fn too_little_overlap(name: &str, matchup: &Matchup) -> Refusal {
+    let (kept, of) = (matchup.kept, matchup.baseline_cases);
+    let phrase = format!("{}: only {kept} of {of} baseline cases are still there unchanged", name);
+    let explanation = format!(
+        "{} cannot be judged: only {kept} of {of} cases of the baseline are in this run with the same content. Comparing what is \
+         left would hide what the others would have caught.",
+        name
+    );
+    Refusal { reason: Reason::Coverage, phrase, explanation }
+}
+
+pub(crate) fn too_much_missing(name: &str, matchup: &Matchup, allowed: f64) -> Refusal {
+    let (missing, of) = (matchup.missing(), matchup.joints.len());
+    let phrase = format!("{name}: {missing} of {of} cases have no usable score on both sides");
+    let explanation = format!(
+        "{name} cannot be judged: {missing} of {of} cases have no usable score on one of the two sides, and the policy allows a \
+         share of {}. Measure them again; what was paid for is not paid again.",
+        limit(allowed)
+    );
+    Refusal { reason: Reason::Missing, phrase, explanation }
+}

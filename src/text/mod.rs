@@ -1,4 +1,6 @@
-//! Pure text tools, each with a definition of its own: they take values and return values.
+//! Pure text tools, each with a definition of its own: any text in, no I/O, no settings of users, no clock, no randomness.
+//!
+//! Promise: total and deterministic; nothing depends on locale or platform.
 
 pub mod duration;
 pub mod expression;

@@ -1,0 +1,15 @@
+//! `scoregate completions SHELL`
+
+use clap::CommandFactory as _;
+
+use crate::cli::args::{Cli, CompletionsArgs};
+use crate::cli::exit_code::ExitCode;
+use crate::cli::failure::Failed;
+use crate::cli::screen;
+
+pub(in crate::cli) fn execute(args: &CompletionsArgs) -> Result<(ExitCode, String), Failed> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "scoregate", &mut script);
+    screen::out(&String::from_utf8_lossy(&script));
+    Ok((ExitCode::Passed, String::new()))
+}

@@ -1,0 +1,8 @@
+//! One file a command.
+
+pub(super) mod baseline;
+pub(super) mod check;
+pub(super) mod compare;
+pub(super) mod completions;
+pub(super) mod run;
+pub(super) mod schema;

@@ -1,0 +1,74 @@
+//! What stopped a command, and the exit code it means.
+
+use super::exit_code::ExitCode;
+use super::screen;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::domain::Redactor;
+use crate::engine::EngineError;
+use crate::store::StoreError;
+
+#[derive(Debug)]
+pub(super) enum Failed {
+    /// Suite, data or command line: exit code 2.
+    Wrong(Diagnostics),
+    /// Anything that kept the evidence from being gathered or kept: exit code 3.
+    CouldNot(String),
+}
+
+impl Failed {
+    pub(super) fn usage(code: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Wrong(Diagnostic::error(code, message).help(help).into())
+    }
+
+    /// The same with secrets masked.
+    pub(super) fn masked(self, redactor: &Redactor) -> Self {
+        match self {
+            Self::Wrong(mut problems) => {
+                problems.map_texts(|text| redactor.redact(text));
+                Self::Wrong(problems)
+            }
+            Self::CouldNot(why) => Self::CouldNot(redactor.redact(&why)),
+        }
+    }
+
+    /// Shows it; returns code and reason for the last line.
+    pub(super) fn report(self) -> (ExitCode, String) {
+        match self {
+            Self::Wrong(problems) => {
+                screen::diagnostics(&problems);
+                let count = problems.iter().count();
+                let things = if count == 1 { "1 problem".to_owned() } else { format!("{count} problems") };
+                (ExitCode::Usage, format!("{things} in the suite, its data or the command line; nothing was called"))
+            }
+            Self::CouldNot(why) => (ExitCode::NotEvaluated, why),
+        }
+    }
+}
+
+impl From<Diagnostics> for Failed {
+    fn from(problems: Diagnostics) -> Self {
+        Self::Wrong(problems)
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::Absent { .. } | StoreError::Newer { .. } => {
+                Self::usage("unreadable-file", error.to_string(), "check the path and the version of scoregate")
+            }
+            StoreError::Io { .. } | StoreError::Corrupt { .. } | StoreError::Conflict { .. } | StoreError::Ledger { .. } => {
+                Self::CouldNot(error.to_string())
+            }
+        }
+    }
+}
+
+impl From<EngineError> for Failed {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Dataset(problems) => Self::Wrong(problems),
+            EngineError::Store(error) => Self::CouldNot(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! SIGINT, SIGTERM, SIGHUP: the first cancels the run, which still writes its reports; the second ends the process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::exit_code::ExitCode;
+use crate::engine::Canceller;
+
+/// Which signal came first: 0 none, else the exit code.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Caught(Arc<AtomicU8>);
+
+impl Caught {
+    pub(super) fn code(&self) -> Option<ExitCode> {
+        match self.0.load(Ordering::SeqCst) {
+            0 => None,
+            code => Some(ExitCode::of_verdict(code)),
+        }
+    }
+}
+
+/// Listens from now on; must be called within a runtime.
+pub(super) fn listen(canceller: Canceller) -> std::io::Result<Caught> {
+    let caught = Caught::default();
+    let seen = caught.clone();
+    let mut signals = Signals::new()?;
+    tokio::spawn(async move {
+        let first = signals.next().await;
+        seen.0.store(first.code(), Ordering::SeqCst);
+        canceller.cancel();
+        signals.next().await;
+        // The ledger is durable without a farewell.
+        std::process::exit(i32::from(first.code()));
+    });
+    Ok(caught)
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    hangup: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> ExitCode {
+        tokio::select! {
+            _ = self.interrupt.recv() => ExitCode::Interrupted,
+            _ = self.terminate.recv() => ExitCode::Terminated,
+            _ = self.hangup.recv() => ExitCode::Terminated,
+        }
+    }
+}
+
+#[cfg(windows)]
+struct Signals {
+    interrupt: tokio::signal::windows::CtrlC,
+    stop: tokio::signal::windows::CtrlBreak,
+}
+
+#[cfg(windows)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self { interrupt: tokio::signal::windows::ctrl_c()?, stop: tokio::signal::windows::ctrl_break()? })
+    }
+
+    async fn next(&mut self) -> ExitCode {
+        tokio::select! {
+            _ = self.interrupt.recv() => ExitCode::Interrupted,
+            _ = self.stop.recv() => ExitCode::Terminated,
+        }
+    }
+}

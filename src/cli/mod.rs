@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod exit_code;
 mod failure;
+mod needs;
 mod prepare;
 mod publish;
 mod reports;

@@ -1,19 +1,18 @@
 //! From a suite file to everything that a run needs; all problems at once, before the first call.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 
 use super::failure::Failed;
-use super::screen;
+use super::{needs, screen};
 use crate::dataset::Dataset;
-use crate::diagnostic::{Diagnostic, Diagnostics, Source, Span};
-use crate::domain::{Digest, Env, MetricSpec, Redactor, RunHeader};
+use crate::diagnostic::Diagnostics;
+use crate::domain::{Digest, Env, MetricSpec, Redactor, RunHeader, Secret};
 use crate::engine::{Limits, Plan};
 use crate::evaluator::{self, BuildContext};
 use crate::gate::{BaselineState, Policy};
 use crate::net::Deadlines;
+use crate::provider::{self, Models};
 use crate::report::ReportSettings;
 use crate::store::{StoreError, read_baseline};
 use crate::suite::{self, Suite};
@@ -34,18 +33,18 @@ pub(super) struct Prepared {
 pub(super) fn prepare(path: &Path, env: &Env) -> Result<Prepared, Failed> {
     let suite = suite::load(path, env)?;
     let redactor = Redactor::new(&suite.secrets);
-    build(suite, env, &redactor).map_err(|failed| failed.masked(&redactor))
+    build(suite, env).map_err(|failed| failed.masked(&redactor))
 }
 
-fn build(suite: Suite, env: &Env, redactor: &Redactor) -> Result<Prepared, Failed> {
+fn build(suite: Suite, env: &Env) -> Result<Prepared, Failed> {
     let mut problems = Diagnostics::default();
+    let models = provider::build(&suite.models, env, &mut problems);
+    let context = target::BuildContext { suite: &suite, models: &models.by_name };
     let targets: Vec<target::Ready> =
-        suite.targets.iter().filter_map(|block| target::build(block, &suite, &mut problems)).collect();
-    for block in &suite.models {
-        let problem = block.problem("", "not-available", "this version of scoregate calls no models");
-        problems.push(problem.help("leave `models` out, and use text and retrieval evaluators"));
-    }
-    let evaluators = evaluators(&suite, env, &mut problems);
+        suite.targets.iter().filter_map(|block| target::build(block, &context, &mut problems)).collect();
+    let evaluators = evaluators(&suite, &models, env, &mut problems);
+    let secrets: Vec<Secret> = suite.secrets.iter().chain(&models.secrets).cloned().collect();
+    let redactor = Redactor::new(&secrets);
     let metrics: Vec<MetricSpec> = evaluators.iter().map(|ready| ready.spec.clone()).collect();
     let policy = Policy::build(suite.gate.as_ref(), &metrics, &mut problems);
     let reports = match &suite.reports {
@@ -63,61 +62,21 @@ fn build(suite: Suite, env: &Env, redactor: &Redactor) -> Result<Prepared, Faile
         problems.sort();
         return Err(problems.into());
     };
-    needs(&dataset, &evaluators)?;
+    needs::check(&dataset, &evaluators)?;
     problems.extend(dataset.warnings.clone());
     if !problems.is_empty() {
         problems.map_texts(|text| redactor.redact(text));
         screen::diagnostics(&problems);
     }
-    let header = header(&suite, &dataset, &targets, metrics);
+    let header = header(&suite, &models, &dataset, &targets, metrics);
     let limits = Limits { workers: suite.run.workers.unwrap_or(WORKERS), trials: suite.run.trials };
-    let plan = Plan { header, targets, evaluators, limits, redactor: redactor.clone() };
+    let plan = Plan { header, targets, evaluators, limits, redactor };
     Ok(Prepared { suite, dataset, plan, policy, reports })
 }
 
-/// Cases named in full; the others are counted.
-const NAMED: usize = 20;
-
-/// What evaluators need and cases lack, before anything is called. Only a need of the data set asks for another pass over it.
-fn needs(dataset: &Dataset, evaluators: &[evaluator::Ready]) -> Result<(), Diagnostics> {
-    if !evaluators.iter().any(|ready| ready.info.needs.contains(&evaluator::Needs::Reference)) {
-        return Ok(());
-    }
-    let mut problems = Diagnostics::default();
-    let mut found = 0_usize;
-    for case in dataset.cases() {
-        let case = case?;
-        let lacking: Vec<&str> = evaluators
-            .iter()
-            .filter(|ready| evaluator::unmet(ready.info, &case).is_some())
-            .map(|ready| &*ready.spec.name)
-            .collect();
-        if lacking.is_empty() {
-            continue;
-        }
-        found += 1;
-        if found <= NAMED {
-            let place = &case.place;
-            let message = format!("case `{}` has no reference, which {} needs", case.id, lacking.join(", "));
-            let source = Arc::new(Source::new(place.file.as_ref(), ""));
-            problems.push(
-                Diagnostic::error("missing-reference", message)
-                    .at(&source, Span::line(place.line))
-                    .help("add one to the row, map it with `fields.reference`, or leave the case out with `where`"),
-            );
-        }
-    }
-    if found > NAMED {
-        let more = found - NAMED;
-        problems.push(Diagnostic::error("missing-reference", format!("{more} more cases have no reference")));
-    }
-    if found == 0 { Ok(()) } else { Err(problems) }
-}
-
-fn evaluators(suite: &Suite, env: &Env, problems: &mut Diagnostics) -> Vec<evaluator::Ready> {
-    let models = BTreeMap::new();
+fn evaluators(suite: &Suite, models: &Models, env: &Env, problems: &mut Diagnostics) -> Vec<evaluator::Ready> {
     let deadlines = Deadlines { connect: suite.run.connect_timeout, whole: suite.run.timeout };
-    let context = BuildContext { env, models: &models, deadlines };
+    let context = BuildContext { env, models: &models.by_name, deadlines };
     let known: Vec<&str> = evaluator::kinds().map(|kind| kind.info.name).collect();
     let mut ready = Vec::new();
     for block in &suite.evaluators {
@@ -129,7 +88,13 @@ fn evaluators(suite: &Suite, env: &Env, problems: &mut Diagnostics) -> Vec<evalu
     ready
 }
 
-fn header(suite: &Suite, dataset: &Dataset, targets: &[target::Ready], metrics: Vec<MetricSpec>) -> RunHeader {
+fn header(
+    suite: &Suite,
+    models: &Models,
+    dataset: &Dataset,
+    targets: &[target::Ready],
+    metrics: Vec<MetricSpec>,
+) -> RunHeader {
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let id = Digest::of([suite.digest.to_string(), dataset.digest.to_string(), started.clone()]).to_string();
     RunHeader {
@@ -143,12 +108,18 @@ fn header(suite: &Suite, dataset: &Dataset, targets: &[target::Ready], metrics: 
         started: Some(started),
         targets: targets.iter().map(|target| target.name.clone()).collect(),
         metrics,
-        models: serde_json::Map::new(),
+        models: model_names(models),
         cases: dataset.len as u64,
         trials: suite.run.trials,
         filtered: dataset.filtered,
         record: suite.run.record.clone(),
     }
+}
+
+/// The models by their key, as the suite names them.
+fn model_names(models: &Models) -> serde_json::Map<String, serde_json::Value> {
+    let name = |model: &provider::Model| model.fingerprint.0.get("model").cloned().unwrap_or_default();
+    models.by_name.iter().map(|(key, model)| (key.clone(), name(model).into())).collect()
 }
 
 /// What git says, where there is git and a commit.

@@ -35,14 +35,14 @@ pub(super) fn publish(view: &View<'_>, folder: &Path, code: ExitCode, comment: b
             summary_path: Some(folder.join("comment.md")),
         },
     };
-    match send(&context, &publication) {
+    match send(&context, &publication, env) {
         Ok(published) => tell(&published, &context.notes),
         Err(problem) => screen::err(&terminal(&format!("warning: nothing was published: {problem}"), 600)),
     }
 }
 
-fn send(context: &host::HostContext, publication: &Publication) -> Result<Published, String> {
-    let client = http_client(CONNECT).map_err(|error| error.to_string())?;
+fn send(context: &host::HostContext, publication: &Publication, env: &Env) -> Result<Published, String> {
+    let client = http_client(env, CONNECT).map_err(|error| error.to_string())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     Ok(runtime.block_on(host::publish(context, publication, client)))

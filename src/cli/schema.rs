@@ -3,13 +3,13 @@
 use crate::gate::Policy;
 use crate::report::ReportSettings;
 use crate::suite::{SchemaParts, schema};
-use crate::{dataset, evaluator, target};
+use crate::{dataset, evaluator, provider, target};
 
 pub(super) fn text() -> String {
     let parts = SchemaParts {
         dataset: Some(dataset::schema()),
         targets: target::kinds().iter().map(|kind| (kind.name, (kind.schema)())).collect(),
-        models: Vec::new(),
+        models: provider::kinds().iter().map(|kind| (kind.name, (kind.schema)())).collect(),
         evaluators: evaluator::kinds().map(|kind| (kind.info.name, (kind.schema)())).collect(),
         gate: Some(Policy::schema()),
         reports: Some(schemars::schema_for!(ReportSettings)),

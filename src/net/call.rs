@@ -18,6 +18,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub enum Dialect {
     /// Any HTTP service: status codes and `Retry-After` only.
     Plain,
+    /// The same, and every complete answer goes to the reader, which says by [`super::classify`] why it does not want a status.
+    Raw,
     OpenAi,
     AzureOpenAi,
     Anthropic,

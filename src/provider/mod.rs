@@ -1,11 +1,23 @@
 //! One model API call in each dialect. A [`ChatApi`] turns messages into a [`Call`] and a response into a [`ChatReply`].
 //!
-//! Promise: only a complete reply with text is a reply; refusals, filters, cut-offs and tool calls are rejections by name.
+//! `models` of the suite → [`build`] → [`Models`]; evaluators and targets take their model by its key. One file a provider; [`kinds`]
+//! lists them.
+//!
+//! Promise: only a complete reply is a reply; refusals, filters, cut-offs, tool calls and replies without any text are rejections by
+//! name. A model whose credentials are missing is found before the first call, and credentials go to the model's address only.
 
+mod headers;
+mod openai;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::{Fingerprint, Usage, Usd};
+use crate::diagnostic::Diagnostics;
+use crate::domain::{Env, Fingerprint, Secret, Usage, Usd};
 use crate::net::{Call, Deadlines, Purpose, Rejection, Response};
+use crate::suite::Block;
+
+pub(crate) use headers::Headers;
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +39,7 @@ pub struct ChatRequest {
     pub messages: Vec<Message>,
     pub trial: u32,
     pub purpose: Purpose,
+    /// The run's; a model's own `timeout` goes before.
     pub deadlines: Deadlines,
     /// For messages to people: `faithfulness of case q17`.
     pub what: String,
@@ -35,8 +48,10 @@ pub struct ChatRequest {
 /// A complete reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatReply {
+    /// May be empty: the model had its say and said nothing.
     pub text: String,
     pub usage: Usage,
+    /// `None` without a `price` in the suite, or where the server counted no tokens.
     pub cost: Option<Usd>,
     /// The model's name as the server returned it.
     pub model: Option<String>,
@@ -47,7 +62,7 @@ pub struct ChatReply {
 pub trait ChatApi: Send + Sync {
     fn call(&self, request: &ChatRequest) -> Call;
     /// # Errors
-    /// Anything that is not a complete reply with text.
+    /// Anything that is not a complete reply with text; a reply that was paid for has the class `Unusable`, with its text in `raw`.
     fn read(&self, response: &Response) -> Result<ChatReply, Rejection>;
 }
 
@@ -58,4 +73,51 @@ pub struct Model {
     pub chat: Arc<dyn ChatApi>,
     /// Parts `model`, `parameters`, `endpoint`.
     pub fingerprint: Fingerprint,
+}
+
+/// A model, and what it knows that must be masked.
+pub struct Built {
+    pub model: Model,
+    pub secrets: Vec<Secret>,
+}
+
+/// One kind of provider.
+pub struct Kind {
+    /// The word under `provider`.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    pub schema: fn() -> schemars::Schema,
+    /// `None` after pushing diagnostics.
+    pub build: fn(&Block, &Env, &mut Diagnostics) -> Option<Built>,
+}
+
+const KINDS: [Kind; 1] = [openai::KIND];
+
+/// Every provider.
+pub fn kinds() -> &'static [Kind] {
+    &KINDS
+}
+
+/// The suite's models by their keys, and the secrets that came with them (keys that the environment holds beside the suite).
+#[derive(Default)]
+pub struct Models {
+    pub by_name: BTreeMap<String, Model>,
+    pub secrets: Vec<Secret>,
+}
+
+/// Builds every model of a suite; problems are pushed, and the models without problems returned.
+pub fn build(blocks: &[Block], env: &Env, diagnostics: &mut Diagnostics) -> Models {
+    let mut models = Models::default();
+    for block in blocks {
+        let Some(kind) = KINDS.iter().find(|kind| kind.name == &*block.kind) else {
+            diagnostics.push(block.unknown_kind("provider", KINDS.iter().map(|kind| kind.name)));
+            continue;
+        };
+        if let Some(built) = (kind.build)(block, env, diagnostics) {
+            models.by_name.insert(block.name.to_string(), built.model);
+            models.secrets.extend(built.secrets);
+        }
+    }
+    models
 }

@@ -29,5 +29,7 @@ pub use load::{RunSettings, Suite, load};
 pub use path::{PathError, inside, resolve};
 pub use schema::{SchemaParts, schema};
 
+pub use crate::text::duration::Period;
+
 #[cfg(test)]
 mod tests;

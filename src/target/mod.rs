@@ -1,12 +1,29 @@
 //! Systems under test: a case → an answer. One file a kind; [`kinds`] lists them.
 //!
-//! Promise: a target's failure is a `Failure`, never an empty answer.
+//! ```text
+//! Block ─► settings, checked ─► Target;  Case ─► (values, template) ─► Call ─► Transport ─► Response ─► (paths) ─► Answer
+//! ```
+//!
+//! Promise: a target's failure is a `Failure`, never an empty answer; everything that the target's own side does wrong is blamed on
+//! side `Target`. What a case holds is put in as data: it never chooses a program, an address, or a header's end.
 
+mod blame;
+mod chat;
+mod command;
+mod http;
+mod paths;
 mod recorded;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
 
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Answer, Case, Failure, TargetName};
-use crate::net::{BoxFuture, Transport};
+use crate::net::{BoxFuture, Deadlines, Receipt, Transport};
+use crate::provider::Model;
 use crate::suite::{Block, Suite};
 
 /// A system under test.
@@ -31,6 +48,21 @@ pub struct Ready {
     pub free: bool,
 }
 
+/// What building a target may look at.
+pub struct BuildContext<'a> {
+    pub suite: &'a Suite,
+    /// By their key under `models`.
+    pub models: &'a BTreeMap<String, Model>,
+}
+
+impl BuildContext<'_> {
+    /// The run's bounds of one call, with the target's own `timeout` where it has one.
+    fn deadlines(&self, timeout: Option<std::time::Duration>) -> Deadlines {
+        let run = &self.suite.run;
+        Deadlines { connect: run.connect_timeout, whole: timeout.unwrap_or(run.timeout) }
+    }
+}
+
 /// One kind of target.
 pub struct Kind {
     /// The key under the target's name.
@@ -39,10 +71,10 @@ pub struct Kind {
     pub summary: &'static str,
     pub schema: fn() -> schemars::Schema,
     /// `None` after pushing diagnostics.
-    pub build: fn(&Block, &Suite, &mut Diagnostics) -> Option<Box<dyn Target>>,
+    pub build: fn(&Block, &BuildContext<'_>, &mut Diagnostics) -> Option<Box<dyn Target>>,
 }
 
-const KINDS: [Kind; 1] = [recorded::KIND];
+const KINDS: [Kind; 4] = [http::KIND, command::KIND, chat::KIND, recorded::KIND];
 
 /// Every kind of target.
 pub fn kinds() -> &'static [Kind] {
@@ -50,12 +82,17 @@ pub fn kinds() -> &'static [Kind] {
 }
 
 /// The suite's target `block`; `None` after pushing diagnostics.
-pub fn build(block: &Block, suite: &Suite, diagnostics: &mut Diagnostics) -> Option<Ready> {
+pub fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
     let Some(kind) = KINDS.iter().find(|kind| kind.name == &*block.kind) else {
         let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
         diagnostics.push(block.unknown_kind("target", known));
         return None;
     };
-    let target = (kind.build)(block, suite, diagnostics)?;
+    let target = (kind.build)(block, context, diagnostics)?;
     Some(Ready { name: block.name.clone(), target, free: kind.name == recorded::KIND.name })
+}
+
+/// The answer with what getting it took.
+fn with_receipt(answer: Answer, receipt: Receipt) -> Answer {
+    Answer { latency: Some(receipt.latency), attempts: receipt.attempts, cached: receipt.cached, ..answer }
 }

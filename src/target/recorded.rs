@@ -1,11 +1,11 @@
 //! Recorded answers: from a file of their own, keyed by the case's id, or from the data set's rows.
 
-use super::{Kind, Target};
+use super::{BuildContext, Kind, Target};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Answer, Case, Failure, FailureKind};
 use crate::net::{BoxFuture, Transport};
 use crate::rows::{Recorded, RecordedSettings};
-use crate::suite::{Block, Suite};
+use crate::suite::Block;
 
 pub(super) const KIND: Kind = Kind {
     name: "recorded",
@@ -19,13 +19,13 @@ enum Source {
     Rows,
 }
 
-fn build(block: &Block, suite: &Suite, diagnostics: &mut Diagnostics) -> Option<Box<dyn Target>> {
+fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Target>> {
     let nothing = block.value.is_null() || block.value.as_object().is_some_and(serde_json::Map::is_empty);
     if nothing {
         return Some(Box::new(Source::Rows));
     }
     let settings: RecordedSettings = block.settings(diagnostics)?;
-    match Recorded::open(&settings, suite, block) {
+    match Recorded::open(&settings, context.suite, block) {
         Ok(recorded) => Some(Box::new(Source::File(Box::new(recorded)))),
         Err(problems) => {
             diagnostics.extend(problems);

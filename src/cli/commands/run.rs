@@ -8,10 +8,10 @@ use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
 use crate::cli::prepare::{Prepared, baseline, prepare};
 use crate::cli::{publish, reports, screen, signals};
-use crate::domain::{Env, Event, EventSink, FailureKind, RetryClass, Run};
+use crate::domain::{Env, Event, EventSink, FailureKind, Redactor, RetryClass, Run};
 use crate::engine::{Caller, cancellation};
 use crate::gate::{BaselineState, judge};
-use crate::net::{Attempt, BoxFuture, Call, Rejection, Response};
+use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
 use crate::report;
 use crate::store::Ledger;
 
@@ -39,12 +39,16 @@ fn measure_and_judge(
         Some(path) => super::compare::load(path, &[])?,
         None => baseline(&suite, &policy),
     };
+    // Recorded answers cost nothing, so there is nothing to keep and nobody to call.
+    let calls = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
     let ledger = match args.ledger {
-        // Recorded answers cost nothing, so there is nothing to keep.
-        LedgerUse::On if plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks) => {
-            Some(Arc::new(Ledger::open(&suite.run.ledger)?))
-        }
+        LedgerUse::On if calls => Some(Arc::new(Ledger::open(&suite.run.ledger)?)),
         LedgerUse::On | LedgerUse::Off => None,
+    };
+    let attempts: Arc<dyn Attempt> = if calls {
+        Arc::new(Client::new(env).map_err(|error| Failed::CouldNot(error.to_string()))?)
+    } else {
+        Arc::new(Unconnected)
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failed::CouldNot(format!("could not start: {error}")))?;
@@ -52,10 +56,11 @@ fn measure_and_judge(
         let (canceller, cancel) = cancellation();
         let caught = signals::listen(canceller)
             .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
-        let events: Arc<dyn EventSink> = Arc::new(tell);
+        let masked = redactor.clone();
+        let events: Arc<dyn EventSink> = Arc::new(move |event| tell(event, &masked));
         let retry = (suite.run.retry_attempts, suite.run.retry_max_elapsed);
         let workers = plan.limits.workers;
-        let caller = Caller::new(Arc::new(Unconnected), ledger, workers, retry, cancel.clone(), Arc::clone(&events));
+        let caller = Caller::new(attempts, ledger, workers, retry, cancel.clone(), Arc::clone(&events));
         let results = folder.join("results.jsonl");
         let run =
             crate::engine::run(Arc::new(plan), dataset.cases(), Arc::new(caller), &results, &cancel, events.as_ref())
@@ -88,16 +93,17 @@ fn asks(evaluator: &crate::evaluator::Ready) -> bool {
 }
 
 /// Progress for people: what is worth a line.
-fn tell(event: Event) {
+fn tell(event: Event, redactor: &Redactor) {
     match event {
         Event::Retried { endpoint, what, wait } => {
             let text = format!("retrying {endpoint} in {:.1} s: {what}", wait.as_secs_f64());
-            screen::err(&report::escape::terminal(&text, 300));
+            screen::err(&report::escape::terminal(&redactor.redact(&text), 300));
         }
         Event::EndpointStopped { endpoint, why } => {
-            screen::err(&report::escape::terminal(&format!("{endpoint} will be asked no more: {why}"), 300));
+            let text = format!("{endpoint} will be asked no more: {why}");
+            screen::err(&report::escape::terminal(&redactor.redact(&text), 300));
         }
-        Event::Note { text } => screen::err(&report::escape::terminal(&text, 300)),
+        Event::Note { text } => screen::err(&report::escape::terminal(&redactor.redact(&text), 300)),
         Event::Started { .. }
         | Event::Finished { .. }
         | Event::Waiting { .. }

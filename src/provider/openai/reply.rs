@@ -1,0 +1,128 @@
+//! A chat completion → a reply, or the reason why it is none.
+
+use serde_json::Value;
+
+use super::Price;
+use crate::domain::{FailureKind, RetryClass, Usage, Usd};
+use crate::net::{Dialect, Rejection, Response, classify_error_object, first_words};
+use crate::provider::ChatReply;
+
+/// Characters of a reply that are kept for the reports when it cannot be used.
+const RAW: usize = 4_000;
+
+/// Reads a complete response with a success status. White space before the JSON is allowed: some services send blank lines to keep
+/// a slow connection alive.
+pub(super) fn read(
+    response: &Response,
+    dialect: Dialect,
+    address: &str,
+    price: Option<Price>,
+) -> Result<ChatReply, Rejection> {
+    let Ok(body) = serde_json::from_slice::<Value>(&response.body) else {
+        return Err(no_json(response, address));
+    };
+    if let Some(rejection) = classify_error_object(&body, dialect, address) {
+        return Err(rejection);
+    }
+    let unusable = |kind, why: String| unusable(kind, why, &body);
+    let Some(choice) = body.pointer("/choices/0") else {
+        let why = format!("{address} answered without `choices`: {}", first_words(&response.body));
+        return Err(unusable(FailureKind::Malformed, why));
+    };
+    let message = choice.get("message").unwrap_or(&Value::Null);
+    let stop_reason = choice.get("finish_reason").and_then(Value::as_str);
+    stopped(stop_reason).map_or(Ok(()), |(kind, why)| Err(unusable(kind, why)))?;
+    let text = text_of(message).map_err(|(kind, why)| unusable(kind, why))?;
+    let usage = usage(&body);
+    Ok(ChatReply {
+        text,
+        usage,
+        cost: price.filter(|_| !usage.is_empty()).map(|price| cost(price, usage)),
+        model: body.get("model").and_then(Value::as_str).map(str::to_owned),
+        stop_reason: stop_reason.map(str::to_owned),
+    })
+}
+
+fn no_json(response: &Response, address: &str) -> Rejection {
+    let kind = response.header("content-type").unwrap_or("no content type");
+    let words = match first_words(&response.body) {
+        words if words.is_empty() => "an empty body".to_owned(),
+        words => words,
+    };
+    let why = format!("{address} answered {} without JSON ({kind}): {words}", response.status);
+    Rejection::new(FailureKind::Malformed, RetryClass::Case, why)
+}
+
+/// Reasons to stop that make a reply no complete one. A service that gives no reason is believed.
+fn stopped(reason: Option<&str>) -> Option<(FailureKind, String)> {
+    match reason {
+        None | Some("stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" | "complete") => None,
+        Some("length" | "max_tokens") => {
+            let why = "the reply was cut off (finish_reason `length`): raise `max_tokens`, or shorten the prompt";
+            Some((FailureKind::Truncated, why.to_owned()))
+        }
+        Some("content_filter") => {
+            Some((FailureKind::Filtered, "the reply was stopped by the service's content filter".to_owned()))
+        }
+        Some("tool_calls" | "function_call") => {
+            Some((FailureKind::Malformed, "the reply is a tool call instead of text".to_owned()))
+        }
+        Some(other) => {
+            let other: String = other.chars().take(40).collect();
+            Some((FailureKind::Malformed, format!("the reply ended for an unknown reason (finish_reason `{other}`)")))
+        }
+    }
+}
+
+fn text_of(message: &Value) -> Result<String, (FailureKind, String)> {
+    if let Some(refusal) = message.get("refusal").and_then(Value::as_str).filter(|text| !text.trim().is_empty()) {
+        return Err((FailureKind::Declined, format!("the model declined: {}", first_words(refusal.as_bytes()))));
+    }
+    let reasoned = ["reasoning_content", "reasoning"]
+        .iter()
+        .any(|key| message.get(*key).and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty()));
+    let nothing = || {
+        let only = if reasoned { " (reasoning only)" } else { "" };
+        Err((FailureKind::Empty, format!("the reply holds no answer text{only}")))
+    };
+    match message.get("content") {
+        Some(Value::String(text)) if text.trim().is_empty() && reasoned => nothing(),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(Value::Array(parts)) => joined(parts).map_or_else(nothing, Ok),
+        Some(Value::Null) | None if message.get("tool_calls").is_some_and(|calls| !calls.is_null()) => {
+            Err((FailureKind::Malformed, "the reply is a tool call instead of text".to_owned()))
+        }
+        Some(Value::Null) | None => nothing(),
+        Some(Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+            Err((FailureKind::Malformed, "the reply's `content` is no text".to_owned()))
+        }
+    }
+}
+
+/// The texts of a reply in parts; `None` without any.
+fn joined(parts: &[Value]) -> Option<String> {
+    let texts: Vec<&str> = parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect();
+    (!texts.is_empty()).then(|| texts.concat())
+}
+
+fn usage(body: &Value) -> Usage {
+    let count = |pointer| body.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
+    Usage { prompt_tokens: count("/usage/prompt_tokens"), completion_tokens: count("/usage/completion_tokens") }
+}
+
+/// Prices are per million tokens.
+fn cost(price: Price, usage: Usage) -> Usd {
+    let million = 1e6;
+    Usd((usage.prompt_tokens as f64 * price.input + usage.completion_tokens as f64 * price.output) / million)
+}
+
+/// A reply that came, was paid for, and cannot be used.
+fn unusable(kind: FailureKind, why: String, body: &Value) -> Rejection {
+    let content = body.pointer("/choices/0/message/content").and_then(Value::as_str).filter(|text| !text.is_empty());
+    let refusal = body.pointer("/choices/0/message/refusal").and_then(Value::as_str);
+    let raw = match content.or(refusal) {
+        Some(text) => text.chars().take(RAW).collect(),
+        None => body.to_string().chars().take(RAW).collect(),
+    };
+    Rejection { raw: Some(raw), ..Rejection::new(kind, RetryClass::Unusable, why) }
+}

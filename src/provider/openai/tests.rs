@@ -1,0 +1,246 @@
+use super::*;
+use crate::domain::{FailureKind, RetryClass, Usage, Usd};
+use crate::net::Purpose;
+use crate::provider::{Message, Models};
+use std::time::Duration;
+
+fn models(value: Value, env: &[(&str, &str)]) -> (Models, Vec<String>) {
+    let mut diagnostics = Diagnostics::default();
+    let block = Block::from_value("judge", "openai", value);
+    let env = Env::from_pairs(env.iter().copied());
+    let models = crate::provider::build(&[block], &env, &mut diagnostics);
+    (models, diagnostics.iter().map(|diagnostic| format!("{}: {}", diagnostic.code, diagnostic.message)).collect())
+}
+
+fn model(value: Value) -> Model {
+    let (mut models, problems) = models(value, &[("OPENAI_API_KEY", "sk-test-key-of-env")]);
+    assert!(problems.is_empty(), "{problems:?}");
+    models.by_name.remove("judge").unwrap()
+}
+
+fn request() -> ChatRequest {
+    let message = |role, text: &str| Message { role, text: text.to_owned() };
+    ChatRequest {
+        messages: vec![
+            message(Role::System, "Be strict."),
+            message(Role::User, "Is \"it\" so?"),
+            message(Role::Assistant, "…"),
+        ],
+        trial: 1,
+        purpose: Purpose::Judge,
+        deadlines: Deadlines { connect: Duration::from_secs(1), whole: Duration::from_secs(60) },
+        what: "faithfulness of case q1".to_owned(),
+    }
+}
+
+fn sent(model: &Model) -> (HttpRequest, Call) {
+    let call = model.chat.call(&request());
+    let Request::Http(http) = call.request.clone() else { panic!("a model is called by HTTP") };
+    (http, call)
+}
+
+fn answered(body: &[u8]) -> Result<ChatReply, Rejection> {
+    let response = Response { status: 200, headers: Vec::new(), body: body.to_vec().into(), latency: Duration::ZERO };
+    model(json!({"model": "m", "price": {"input": 2.0, "output": 8.0}})).chat.read(&response)
+}
+
+fn replied(message: Value, finish_reason: Value) -> Result<ChatReply, Rejection> {
+    let body = json!({"model": "m-1", "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
+        "usage": {"prompt_tokens": 1_000_000, "completion_tokens": 500_000, "total_tokens": 1_500_000}});
+    answered(body.to_string().as_bytes())
+}
+
+fn rejected(result: Result<ChatReply, Rejection>) -> (FailureKind, RetryClass, bool) {
+    let rejection = result.unwrap_err();
+    (rejection.kind, rejection.class, rejection.raw.is_some_and(|raw| !raw.is_empty()))
+}
+
+/// The request's schema in OpenAI's own description.
+fn contract() -> jsonschema::Validator {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/contracts/openai/openai-ops.json");
+    let file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let operations = file["operations"].as_array().unwrap();
+    let operation = operations.iter().find(|operation| operation["id"] == "createChatCompletion").unwrap();
+    assert_eq!((&operation["method"], &operation["path"]), (&json!("POST"), &json!("/chat/completions")));
+    jsonschema::validator_for(&json!({"$defs": file["$defs"], "allOf": [operation["request"]]})).unwrap()
+}
+
+#[test]
+fn requests_keep_openai_s_contract() {
+    let contract = contract();
+    let full = json!({"model": "gpt-4.1", "temperature": 0, "top_p": 0.5, "seed": 7, "max_tokens": 300,
+        "extra": {"reasoning_effort": "low", "response_format": {"type": "json_object"}}});
+    for value in [json!({"model": "gpt-4.1"}), full.clone()] {
+        let (http, _) = sent(&model(value));
+        let body: Value = serde_json::from_slice(&http.body).unwrap();
+        let errors: Vec<String> = contract.iter_errors(&body).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?}");
+    }
+    let (http, call) = sent(&model(full));
+    assert_eq!(http.url, "https://api.openai.com/v1/chat/completions");
+    assert_eq!(
+        std::str::from_utf8(&http.body).unwrap(),
+        "{\"model\":\"gpt-4.1\",\"messages\":[{\"role\":\"system\",\"content\":\"Be strict.\"},{\"role\":\"user\",\
+         \"content\":\"Is \\\"it\\\" so?\"},{\"role\":\"assistant\",\"content\":\"…\"}],\"temperature\":0.0,\"top_p\":0.5,\
+         \"seed\":7,\"max_completion_tokens\":300,\"reasoning_effort\":\"low\",\"response_format\":{\"type\":\"json_object\"}}"
+    );
+    assert_eq!(&*call.endpoint, "gpt-4.1 at https://api.openai.com (openai)");
+    assert_eq!((call.trial, call.purpose, call.dialect), (1, Purpose::Judge, Dialect::OpenAi));
+}
+
+/// Everything that changes an answer is in the request, the key is not.
+#[test]
+fn ca_key() {
+    let base = json!({"model": "m", "base_url": "http://127.0.0.1:1/v1", "api_key": "sk-one-secret"});
+    let with = |key: &str, value: Value| {
+        let mut changed = base.clone();
+        changed[key] = value;
+        sent(&model(changed)).0
+    };
+    let plain = sent(&model(base.clone())).0;
+    let same = with("api_key", json!("sk-another-secret"));
+    assert_eq!((&plain.url, &plain.headers, &plain.body), (&same.url, &same.headers, &same.body));
+    assert_ne!(plain.credentials[0].1, same.credentials[0].1);
+    for (key, value) in [
+        ("temperature", json!(0.1)),
+        ("seed", json!(1)),
+        ("max_tokens", json!(9)),
+        ("top_p", json!(0.9)),
+        ("model", json!("other")),
+        ("base_url", json!("http://127.0.0.1:2/v1")),
+        ("headers", json!({"x-plain": "1"})),
+        ("extra", json!({"stop": ["\n"]})),
+        ("extra", json!({"response_format": {"type": "json_object"}})),
+        ("extra", json!({"tool_choice": "none"})),
+    ] {
+        let changed = with(key, value);
+        assert_ne!((&plain.url, &plain.headers, &plain.body), (&changed.url, &changed.headers, &changed.body), "{key}");
+    }
+}
+
+#[test]
+fn the_key_of_the_environment_goes_to_openai_only() {
+    let credentials = |value: Value| sent(&model(value)).0.credentials;
+    assert_eq!(credentials(json!({"model": "m"}))[0].1.expose(), "Bearer sk-test-key-of-env");
+    assert!(credentials(json!({"model": "m", "base_url": "http://localhost:11434/v1"})).is_empty());
+    let own = credentials(json!({"model": "m", "base_url": "http://localhost:1/v1", "api_key": "sk-of-this-service"}));
+    assert_eq!(own[0].1.expose(), "Bearer sk-of-this-service");
+    let (models, _) = models(json!({"model": "m"}), &[("OPENAI_API_KEY", "sk-test-key-of-env")]);
+    assert_eq!(models.secrets[0].expose(), "sk-test-key-of-env");
+}
+
+#[test]
+fn a_judge_without_credentials_is_a_mistake_in_the_suite() {
+    let (models, problems) = models(json!({"model": "m"}), &[]);
+    assert!(models.by_name.is_empty());
+    assert_eq!(
+        problems,
+        ["credentials: model `judge` has no key: the environment variable `OPENAI_API_KEY` is not set"]
+    );
+}
+
+#[test]
+fn settings_are_checked_with_all_problems_at_once() {
+    let bad = json!({"model": "m", "base_url": "http://169.254.169.254/v1", "extra": {"stream": true, "top_k": 1},
+        "headers": {"bad name": "x", "x-line": "a\nb"}});
+    let (_, problems) = models(bad, &[]);
+    let codes: Vec<&str> = problems.iter().filter_map(|problem| problem.split(':').next()).collect();
+    assert_eq!(codes, ["address", "header", "header", "reserved"], "{problems:?}");
+    let (_, problems) = models(json!({"model": "m", "temprature": 0, "price": {"input": -1, "output": 0}}), &[]);
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    let mut diagnostics = Diagnostics::default();
+    crate::provider::build(&[Block::from_value("judge", "opnai", json!({}))], &Env::default(), &mut diagnostics);
+    assert!(diagnostics.iter().any(|diagnostic| diagnostic.code == "unknown-kind"));
+}
+
+#[test]
+fn a_base_address_is_completed_once() {
+    for (base, url) in [
+        ("http://h:1/v1", "http://h:1/v1/chat/completions"),
+        ("http://h:1/v1/", "http://h:1/v1/chat/completions"),
+        ("http://h:1", "http://h:1/chat/completions"),
+        ("http://h:1/v1/chat/completions", "http://h:1/v1/chat/completions"),
+        ("http://h:1/o?api-version=1", "http://h:1/o/chat/completions?api-version=1"),
+    ] {
+        assert_eq!(sent(&model(json!({"model": "m", "base_url": base}))).0.url, url);
+    }
+    let (http, _) = sent(&model(json!({"model": "m", "base_url": "http://h:1", "max_tokens": 5})));
+    assert!(http.body.ends_with(b"\"max_tokens\":5}"));
+}
+
+#[test]
+fn a_complete_reply_has_text_usage_and_cost() {
+    let reply = replied(json!({"role": "assistant", "content": "YES"}), json!("stop")).unwrap();
+    assert_eq!((reply.text.as_str(), reply.model.as_deref()), ("YES", Some("m-1")));
+    assert_eq!(reply.usage, Usage { prompt_tokens: 1_000_000, completion_tokens: 500_000 });
+    assert_eq!(reply.cost, Some(Usd(6.0)));
+    let parts = json!({"content": [{"type": "text", "text": "YE"}, {"type": "text", "text": "S"}]});
+    assert_eq!(replied(parts, Value::Null).unwrap().text, "YES");
+    assert_eq!(replied(json!({"content": ""}), json!("stop")).unwrap().text, "");
+    let blank = b"\n\n\r\n {\"choices\":[{\"message\":{\"content\":\"late\"}}]}";
+    let late = answered(blank).unwrap();
+    assert_eq!((late.text.as_str(), late.cost), ("late", None));
+}
+
+#[test]
+fn replies_that_are_none_are_rejected_by_name() {
+    use FailureKind as K;
+    for (message, reason, kind) in [
+        (json!({"content": "Half a sent"}), "length", K::Truncated),
+        (json!({"content": ""}), "content_filter", K::Filtered),
+        (json!({"content": null, "refusal": "I cannot help with that."}), "stop", K::Declined),
+        (json!({"content": null}), "stop", K::Empty),
+        (json!({"content": " ", "reasoning_content": "42"}), "stop", K::Empty),
+        (json!({"content": null, "tool_calls": [{}]}), "stop", K::Malformed),
+        (json!({"content": "x"}), "tool_calls", K::Malformed),
+        (json!({"content": 5}), "stop", K::Malformed),
+        (json!({"content": "x"}), "aborted", K::Malformed),
+    ] {
+        let found = rejected(replied(message.clone(), json!(reason)));
+        assert_eq!(found, (kind, RetryClass::Unusable, true), "{message} {reason}");
+    }
+    assert_eq!(rejected(answered(b"{\"choices\": []}")), (K::Malformed, RetryClass::Unusable, true));
+    assert_eq!(rejected(answered(b"<html><title>Sign in</title>")), (K::Malformed, RetryClass::Case, false));
+    assert_eq!(rejected(answered(b"")), (K::Malformed, RetryClass::Case, false));
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    std::fs::read(format!("{}/fixtures/cases/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+#[test]
+fn jr_null_content() {
+    let rejection = answered(&fixture("judge-replies/jr-null-content.json")).unwrap_err();
+    assert_eq!(rejection.kind, FailureKind::Empty);
+    assert!(rejection.message.contains("no answer text (reasoning only)"), "{}", rejection.message);
+    let rejection = answered(&fixture("judge-replies/jr-tool-call.json")).unwrap_err();
+    assert!(rejection.message.contains("tool call"), "{}", rejection.message);
+}
+
+#[test]
+fn jr_content_filter() {
+    let found = rejected(answered(&fixture("judge-replies/jr-content-filter.json")));
+    assert_eq!(found, (FailureKind::Filtered, RetryClass::Unusable, true));
+}
+
+#[test]
+fn http_200_error_body() {
+    let answer = fixture("http/200-error-body.http");
+    let body = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+    let found = rejected(answered(&answer[body..]));
+    assert_eq!(found, (FailureKind::RateLimited, RetryClass::Retry, false));
+}
+
+#[test]
+fn the_fingerprint_tells_models_apart_and_ignores_the_key() {
+    let of = |value: Value| model(value).fingerprint;
+    let base = json!({"model": "m", "base_url": "http://h/v1", "api_key": "sk-one-secret"});
+    let mut other_key = base.clone();
+    other_key["api_key"] = json!("sk-another-secret");
+    assert_eq!(of(base.clone()), of(other_key));
+    let mut warmer = base.clone();
+    warmer["temperature"] = json!(1.0);
+    let changed = of(base).differences(&of(warmer));
+    assert_eq!(changed.len(), 1);
+    assert_eq!(changed[0].0, "parameters");
+}

@@ -130,5 +130,4 @@ fn by_status(status: u16) -> Meaning {
 }
 
 #[cfg(test)]
-#[path = "classify_tests.rs"]
 mod tests;

@@ -33,7 +33,7 @@ mod tls;
 mod words;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use address::{AddressError, check_address, shown};
 pub use body::BODY_LIMIT;

@@ -195,5 +195,4 @@ fn unusable(message: String) -> Rejection {
 }
 
 #[cfg(all(test, unix))]
-#[path = "process_tests.rs"]
 mod tests;

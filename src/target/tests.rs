@@ -1,8 +1,5 @@
 //! Targets end to end: suite block → call → a real server or program → answer.
 
-#[path = "../../tests/integration/support/raw_server.rs"]
-mod raw_server;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::domain::{Context, Digest, Env, FailureKind, Place, Side};
+use crate::net::tests::raw_server::{self, RawServer, Step, fixture};
 use crate::net::{Accept, Attempt, Call, Client};
 use crate::provider;
 use crate::suite::RunSettings;
-use raw_server::{RawServer, Step, fixture};
 
 /// Sends each call once and blames as the engine does.
 struct Once(Client);
@@ -100,7 +97,7 @@ fn problems(kind: &str, value: Value) -> Vec<String> {
 }
 
 fn client() -> Once {
-    Once(Client::new(&Env::from_pairs([("PATH", std::env::var("PATH").unwrap())])).unwrap())
+    Once(Client::new(&Env::from_pairs([("PATH", "/usr/local/bin:/usr/bin:/bin")])).unwrap())
 }
 
 async fn asked(kind: &str, value: Value, input: &str) -> Result<Answer, Failure> {

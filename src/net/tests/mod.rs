@@ -1,7 +1,7 @@
 //! Single attempts against real servers on loopback.
 
 #[path = "../../../tests/integration/support/raw_server.rs"]
-mod raw_server;
+pub(crate) mod raw_server;
 
 mod answers;
 mod places;

@@ -58,7 +58,9 @@ fn rejected(result: Result<ChatReply, Rejection>) -> (FailureKind, RetryClass, b
 /// The request's schema in OpenAI's own description.
 fn contract() -> jsonschema::Validator {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/contracts/openai/openai-ops.json");
-    let file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let mut file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    // A word of an older draft in a part that no chat request uses; the validator refuses it.
+    file["$defs"]["CompoundFilter"].as_object_mut().unwrap().remove("$recursiveAnchor");
     let operations = file["operations"].as_array().unwrap();
     let operation = operations.iter().find(|operation| operation["id"] == "createChatCompletion").unwrap();
     assert_eq!((&operation["method"], &operation["path"]), (&json!("POST"), &json!("/chat/completions")));

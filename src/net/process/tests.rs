@@ -90,7 +90,7 @@ async fn cmd_endless() {
 
 #[tokio::test]
 async fn cmd_arguments() {
-    let text = include_str!("../../fixtures/cases/commands/arguments.jsonl");
+    let text = include_str!("../../../fixtures/cases/commands/arguments.jsonl");
     for line in text.lines() {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
         let input = row["input"].as_str().unwrap();

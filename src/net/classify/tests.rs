@@ -102,7 +102,7 @@ fn providers_hide_final_errors_in_retryable_statuses() {
 
 #[test]
 fn http_429_day_quota() {
-    let answer = fixture(include_bytes!("../../fixtures/cases/http/429-day-quota.http"));
+    let answer = fixture(include_bytes!("../../../fixtures/cases/http/429-day-quota.http"));
     let rejection = classify(&answer, Dialect::Plain, "http://x/");
     assert_eq!((rejection.kind, rejection.class), (FailureKind::Quota, RetryClass::Endpoint));
     assert!(rejection.message.contains("waiting does not help"), "{}", rejection.message);
@@ -110,7 +110,7 @@ fn http_429_day_quota() {
 
 #[test]
 fn http_429_html() {
-    let answer = fixture(include_bytes!("../../fixtures/cases/http/429-html.http"));
+    let answer = fixture(include_bytes!("../../../fixtures/cases/http/429-html.http"));
     let rejection = classify(&answer, Dialect::OpenAi, "http://x/q");
     assert_eq!(rejection.message, "http://x/q answered 429 Too Many Requests: Too many requests");
     let empty = classify(&response(503, &[], b""), Dialect::OpenAi, "http://x/q");
@@ -119,13 +119,13 @@ fn http_429_html() {
 
 #[test]
 fn http_429_date() {
-    let answer = fixture(include_bytes!("../../fixtures/cases/http/429-date.http"));
+    let answer = fixture(include_bytes!("../../../fixtures/cases/http/429-date.http"));
     assert_eq!(classify(&answer, Dialect::Plain, "").hint.retry_after, Some(Duration::from_secs(3)));
 }
 
 #[test]
 fn http_200_error_body() {
-    let answer = fixture(include_bytes!("../../fixtures/cases/http/200-error-body.http"));
+    let answer = fixture(include_bytes!("../../../fixtures/cases/http/200-error-body.http"));
     let body: Value = serde_json::from_slice(&answer.body).unwrap();
     let rejection = classify_error_object(&body, Dialect::OpenAi, "http://x/").unwrap();
     assert_eq!((rejection.kind, rejection.class), (FailureKind::RateLimited, RetryClass::Retry));

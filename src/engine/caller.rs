@@ -70,8 +70,8 @@ impl Caller {
         let begun = Instant::now();
         let mut sent = 0;
         loop {
-            let rejection = match self.once(call, accept, &endpoint, &mut sent).await? {
-                Ok(response) => return self.keep(key, response, sent).await,
+            let rejection = match self.once(call, accept, &endpoint, key, &mut sent).await? {
+                Ok(receipt) => return Ok(receipt),
                 Err(rejection) => rejection,
             };
             let pause = wait(sent, rejection.hint.retry_after);
@@ -108,14 +108,16 @@ impl Caller {
         Ok(Some(Receipt { attempts: 0, cached: true, latency: response.latency }))
     }
 
-    /// One attempt. Outer error: it was not, or should no longer be, sent.
+    /// One attempt, kept before its slot is free again: what a kill can cost is never more than the slots. Outer error: it was not
+    /// sent, was cancelled, or could not be kept.
     async fn once(
         &self,
         call: &Call,
         accept: &Accept<'_>,
         endpoint: &Endpoint,
+        key: [u8; 32],
         sent: &mut u32,
-    ) -> Result<Result<Response, Rejection>, Failure> {
+    ) -> Result<Result<Receipt, Rejection>, Failure> {
         let slot = tokio::select! {
             slot = ready(endpoint) => slot.map_err(|error| Failure::infra(FailureKind::Internal, error.to_string()))?,
             () = self.cancel.cancelled() => return Err(cancelled(*sent)),
@@ -129,8 +131,12 @@ impl Caller {
             result = self.attempts.attempt(call) => result,
             () = self.cancel.cancelled() => return Err(cancelled(*sent)),
         };
+        let kept = match result.and_then(|response| accept(&response).map(|()| response)) {
+            Ok(response) => Ok(self.keep(key, response, *sent).await?),
+            Err(rejection) => Err(rejection),
+        };
         drop(slot);
-        Ok(result.and_then(|response| accept(&response).map(|()| response)))
+        Ok(kept)
     }
 
     async fn pause(&self, call: &Call, rejection: &Rejection, pause: Duration) {

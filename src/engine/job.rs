@@ -34,8 +34,11 @@ pub(super) async fn carry_out(plan: &Plan, job: &Job, transport: &dyn Transport)
     let scores = match &answer {
         Err(failure) => plan.evaluators.iter().map(|evaluator| unanswered(evaluator, failure)).collect(),
         Ok(answer) => {
-            usage += answer.usage;
-            add(&mut cost, answer.cost);
+            // What was paid for in this invocation: neither recorded answers nor answers from the ledger.
+            if !target.free && !answer.cached {
+                usage += answer.usage;
+                add(&mut cost, answer.cost);
+            }
             let subject = Subject { case: &job.case, answer, trial: job.trial };
             let asked = join_all(plan.evaluators.iter().map(|evaluator| measure(evaluator, subject, transport))).await;
             let mut scores = Vec::with_capacity(asked.len());

@@ -71,7 +71,7 @@ where
         outcomes: writer.outcomes(),
         calls: caller.counts(),
         usage: totals.usage,
-        cost: totals.cost,
+        cost: totals.cost.map(|Usd(sum)| Usd((sum * 1e9).round() / 1e9)),
         elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
     writer.finish(&completion)?;

@@ -2,9 +2,12 @@
 
 mod action;
 
+#[path = "support/chat_server.rs"]
+mod chat_server;
 #[path = "support/command.rs"]
 mod command;
 mod determinism;
 mod documents;
 mod exit_codes;
+mod live;
 mod quickstart;

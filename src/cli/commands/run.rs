@@ -67,7 +67,10 @@ fn measure_and_judge(
                 .await?;
         Ok::<(Run, signals::Caught), Failed>((run, caught))
     })?;
-    let verdict = judge(&run, &baseline, &policy);
+    let mut verdict = judge(&run, &baseline, &policy);
+    if let Some(code) = caught.code() {
+        (verdict.exit_code, verdict.partial) = (code.code(), true);
+    }
     let texts = reports::texts(&run);
     let found = match &baseline {
         BaselineState::Found(baseline) => Some(&**baseline),

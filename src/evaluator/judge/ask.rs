@@ -212,7 +212,11 @@ impl Judge {
         let (usage, cost) = (seen.usage, seen.cost);
         match result {
             Ok((said, receipt)) => {
-                Try { result: Ok(said), why: None, usage, cost, attempts: receipt.attempts, cached: receipt.cached }
+                {
+                    // An answer from the ledger was paid for in an earlier run.
+                    let (usage, cost) = if receipt.cached { (Usage::default(), None) } else { (usage, cost) };
+                    Try { result: Ok(said), why: None, usage, cost, attempts: receipt.attempts, cached: receipt.cached }
+                }
             }
             Err(failure) => {
                 // What was seen last is what failed, unless a kept reply was read before a call that failed otherwise.

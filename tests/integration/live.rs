@@ -1,0 +1,250 @@
+//! The engine with real servers, real programs and real signals.
+#![cfg(unix)]
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::chat_server::{ChatServer, completion};
+use crate::command::{code, err, out, scoregate};
+
+const CASES: usize = 40;
+const KEY: &str = "sg-test-secret-7Q/w+x==";
+
+fn yes(_: usize, _: &str) -> (&'static str, String) {
+    ("200 OK", completion("YES"))
+}
+
+fn suite(url: &str, extra: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rows: String = (0..CASES)
+        .map(|at| {
+            format!(
+                "{{\"id\":\"q{at}\",\"input\":\"question {at}?\",\"answer\":\"answer {at}\",\"answer_contexts\":[\"context {at}\"]}}\n"
+            )
+        })
+        .collect();
+    let text = format!(
+        "version: 1\nname: live\ndataset: {{ path: data.jsonl }}\nmodels:\n  judge: {{ provider: openai, model: m, base_url: \"{url}/v1\", api_key: \"${{JUDGE_KEY}}\" }}\n\
+         evaluators:\n  faithfulness: {{ model: judge }}\ngate:\n  metrics:\n    faithfulness: {{ min: 0.5 }}\n{extra}"
+    );
+    std::fs::write(folder.path().join("data.jsonl"), rows).expect("a file");
+    std::fs::write(folder.path().join("scoregate.yaml"), text).expect("a file");
+    folder
+}
+
+fn start(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scoregate"));
+    command
+        .args(["run"])
+        .args(arguments)
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("JUDGE_KEY", KEY)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn wait_for(server: &ChatServer, requests: usize) {
+    let begun = Instant::now();
+    while server.with(|counts| counts.requests) < requests {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the run does not get on");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill(Pid::from_raw(i32::try_from(child.id()).expect("a pid")), signal).expect("the process is there");
+}
+
+fn end(folder: &Path) -> serde_json::Value {
+    let text = std::fs::read_to_string(folder.join("scoregate-out/results.jsonl")).expect("results");
+    serde_json::from_str(text.lines().last().expect("an end line")).expect("JSON")
+}
+
+#[test]
+fn a_finished_run_repeated_asks_nothing_and_says_the_same() {
+    let server = ChatServer::start(Duration::ZERO, yes);
+    let folder = suite(&server.url, "");
+    let first = start(folder.path(), &[]).output().expect("a run");
+    assert_eq!(code(&first), 0, "{}{}", out(&first), err(&first));
+    let verdict = std::fs::read(folder.path().join("scoregate-out/junit.xml")).expect("junit").len();
+    assert_eq!(server.with(|counts| counts.requests), CASES);
+    let second = start(folder.path(), &[]).output().expect("a run");
+    assert_eq!(code(&second), 0);
+    assert_eq!(server.with(|counts| counts.requests), CASES, "the second run paid again");
+    assert_eq!(std::fs::read(folder.path().join("scoregate-out/junit.xml")).expect("junit").len(), verdict);
+    assert_eq!(end(folder.path())["calls"]["cache_hits"], CASES);
+    let third = start(folder.path(), &["--ledger", "off"]).output().expect("a run");
+    assert_eq!(code(&third), 0);
+    assert_eq!(server.with(|counts| counts.requests), 2 * CASES);
+}
+
+/// R2: whatever the moment of the kill, what was committed is not paid for again.
+#[test]
+fn kill_9_loses_nothing_that_was_finished() {
+    for killed_at in [1, 5, 11, 18, 26, 33] {
+        let server = ChatServer::start(Duration::from_millis(10), yes);
+        let folder = suite(&server.url, "");
+        let mut child = start(folder.path(), &["--workers", "4"]).spawn().expect("a run");
+        wait_for(&server, killed_at);
+        send(&child, Signal::SIGKILL);
+        child.wait().expect("an end");
+        let at_kill = server.with(|counts| counts.requests);
+        let resumed = start(folder.path(), &[]).output().expect("a run");
+        assert_eq!(code(&resumed), 0, "{}", err(&resumed));
+        assert_eq!(end(folder.path())["outcomes"], CASES);
+        server.with(|counts| {
+            assert_eq!(counts.answered.len(), CASES);
+            // Four were in flight at most; their answers may have been on the way.
+            assert!(counts.requests <= CASES + 4, "{} requests, {at_kill} before the kill", counts.requests);
+        });
+    }
+}
+
+#[test]
+fn rn_interrupt() {
+    for (signal, expected) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 143)] {
+        let server = ChatServer::start(Duration::from_millis(60), yes);
+        let folder = suite(&server.url, "");
+        let child = start(folder.path(), &["--workers", "2"]).spawn().expect("a run");
+        wait_for(&server, 8);
+        let begun = Instant::now();
+        send(&child, signal);
+        let output = child.wait_with_output().expect("an end");
+        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+        assert_eq!(code(&output), expected, "{}", err(&output));
+        let read = |name: &str| std::fs::read_to_string(folder.path().join("scoregate-out").join(name)).expect(name);
+        let verdict: serde_json::Value = serde_json::from_str(&read("verdict.json")).expect("JSON");
+        assert_eq!((&verdict["verdict"], &verdict["partial"]), (&"not_evaluated".into(), &true.into()));
+        assert_eq!(verdict["exit_code"], expected);
+        assert!(read("junit.xml").contains("<testsuite"));
+        let finished = server.with(|counts| counts.answered.len());
+        let resumed = start(folder.path(), &[]).output().expect("a run");
+        assert_eq!(code(&resumed), 0);
+        let asked_again = server.with(|counts| counts.requests) - CASES;
+        assert!(asked_again <= 2 && finished >= 6, "{asked_again} asked again");
+    }
+}
+
+/// R19: nothing is paid for an invalid specification.
+#[test]
+fn an_invalid_suite_opens_no_connection() {
+    let server = ChatServer::start(Duration::ZERO, yes);
+    let breakages: [(&str, &str); 5] = [
+        ("faithfulness: { min: 0.5 }", "faithfulness: { mn: 0.5 }"),
+        ("path: data.jsonl", "path: nothing.jsonl"),
+        ("{ model: judge }", "{ model: jduge }"),
+        ("version: 1", "version: 1\ntypo: 2"),
+        ("${JUDGE_KEY}", "${NO_SUCH_VARIABLE}"),
+    ];
+    for (good, bad) in breakages {
+        let folder = suite(&server.url, "");
+        let path = folder.path().join("scoregate.yaml");
+        let text = std::fs::read_to_string(&path).expect("the suite");
+        assert!(text.contains(good));
+        std::fs::write(&path, text.replace(good, bad)).expect("a file");
+        let output = start(folder.path(), &[]).output().expect("a run");
+        assert_eq!(code(&output), 2, "{bad}: {}", err(&output));
+    }
+    assert_eq!(server.with(|counts| counts.connections), 0);
+}
+
+#[test]
+fn rp_secret_in_request() {
+    fn refuse(_: usize, _: &str) -> (&'static str, String) {
+        (
+            "401 Unauthorized",
+            format!("{{\"error\":{{\"message\":\"bad key: Bearer {KEY}\",\"code\":\"invalid_api_key\"}}}}"),
+        )
+    }
+    let server = ChatServer::start(Duration::ZERO, refuse);
+    let folder = suite(&server.url, "");
+    let output = start(folder.path(), &[]).output().expect("a run");
+    assert_eq!(code(&output), 3, "{}", err(&output));
+    assert!(server.with(|counts| counts.heads.iter().all(|head| head.contains(KEY))), "the key was not sent");
+    let requests = server.with(|counts| counts.requests);
+    assert!(requests <= 4, "{requests} requests after the first refusal");
+    let mut all = vec![output.stdout, output.stderr];
+    let mut folders = vec![folder.path().to_owned()];
+    while let Some(place) = folders.pop() {
+        for entry in std::fs::read_dir(place).expect("a folder").flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path())
+            } else {
+                all.push(std::fs::read(entry.path()).expect("a file"))
+            }
+        }
+    }
+    for bytes in all {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("7Q/w+x=="), "the key is in:\n{text}");
+    }
+}
+
+#[test]
+fn ca_no_errors_over_two_runs() {
+    fn broken(_: usize, body: &str) -> (&'static str, String) {
+        match body {
+            body if body.contains("answer 1\\\"") => ("400 Bad Request", "{\"error\":{\"message\":\"no\"}}".to_owned()),
+            body if body.contains("answer 2\\\"") => ("200 OK", completion("perhaps")),
+            body if body.contains("answer 3\\\"") => ("200 OK", "{\"error\":{\"message\":\"busy\"}}".to_owned()),
+            _ => ("200 OK", completion("YES")),
+        }
+    }
+    let first = ChatServer::start(Duration::ZERO, broken);
+    let folder = suite(&first.url, "run: { retry: { attempts: 1 } }\n");
+    let output = start(folder.path(), &[]).output().expect("a run");
+    assert_eq!(code(&output), 3, "{}{}", out(&output), err(&output));
+    let text = std::fs::read_to_string(folder.path().join("scoregate-out/results.jsonl")).expect("results");
+    assert!(text.contains("perhaps"), "the unusable reply is not kept for the reports");
+    let unmeasured =
+        text.lines().filter(|line| line.contains("\"error\":{") || line.contains("\"unusable\":{")).count();
+    assert_eq!(unmeasured, 3);
+}
+
+#[test]
+fn services_programs_and_models_are_targets() {
+    fn app(_: usize, body: &str) -> (&'static str, String) {
+        let asked: serde_json::Value = serde_json::from_str(body).expect("JSON");
+        match asked["question"].as_str() {
+            Some(question) => {
+                let answer =
+                    serde_json::json!({"answer": format!("you asked {question}"), "sources": [{"text": "a source"}]});
+                ("200 OK", answer.to_string())
+            }
+            None => ("200 OK", completion("a model's words")),
+        }
+    }
+    let server = ChatServer::start(Duration::ZERO, app);
+    let kinds = [
+        (
+            format!(
+                "http: {{ url: \"{}/query\", body: {{ question: \"{{{{ input }}}}\" }}, answer: $.answer, contexts: \"$.sources[*].text\" }}",
+                server.url
+            ),
+            "you asked question 7?",
+        ),
+        ("command: { argv: [sh, -c, 'read line; echo \"program says $line\"'] }".to_owned(), "program says"),
+        ("chat: { model: judge, prompt: \"Answer: {{ input }}\" }".to_owned(), "a model's words"),
+    ];
+    for (target, expected) in kinds {
+        let folder = suite(&server.url, "");
+        let path = folder.path().join("scoregate.yaml");
+        let text = std::fs::read_to_string(&path).expect("the suite");
+        let (head, _) = text.split_once("evaluators:").expect("evaluators");
+        let text = format!("{head}targets:\n  app:\n    {target}\nevaluators:\n  length: {{ min: 3 }}\n");
+        std::fs::write(&path, text).expect("a file");
+        let output = start(folder.path(), &[]).output().expect("a run");
+        assert_eq!(code(&output), 0, "{target}: {}{}", out(&output), err(&output));
+        let results = std::fs::read_to_string(folder.path().join("scoregate-out/results.jsonl")).expect("results");
+        assert!(results.contains(expected), "{target}: {results}");
+        let checked = scoregate(folder.path(), &["check"]);
+        assert_eq!(code(&checked), 2, "without its variable the suite cannot be right");
+    }
+}

@@ -53,9 +53,10 @@ impl Caller {
 
     /// Requests so far.
     pub fn counts(&self) -> CallCounts {
+        let repeats = self.attempts.repeats();
         CallCounts {
-            requests: self.counts.requests.load(Ordering::Relaxed),
-            retries: self.counts.retries.load(Ordering::Relaxed),
+            requests: self.counts.requests.load(Ordering::Relaxed).saturating_add(repeats),
+            retries: self.counts.retries.load(Ordering::Relaxed).saturating_add(repeats),
             cache_hits: self.counts.cache_hits.load(Ordering::Relaxed),
             repairs: 0,
         }

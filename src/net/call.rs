@@ -175,4 +175,9 @@ pub trait Attempt: Send + Sync {
     /// # Errors
     /// Whatever keeps a complete, successful response from arriving, classified.
     fn attempt<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Response, Rejection>>;
+
+    /// Requests sent so far beyond one an attempt: to be counted and shown like any other.
+    fn repeats(&self) -> u64 {
+        0
+    }
 }

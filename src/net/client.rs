@@ -46,11 +46,6 @@ impl Client {
         Ok(Self { http, resolver, env: env.clone(), repeats: AtomicU64::new(0) })
     }
 
-    /// Requests that were sent a second time because a pooled connection had just been closed: requests beyond the attempts.
-    pub fn repeats(&self) -> u64 {
-        self.repeats.load(Ordering::Relaxed)
-    }
-
     async fn carry_out(&self, call: &Call) -> Result<Response, Rejection> {
         match &call.request {
             Request::Command(request) => process::run(&self.env, request, call.deadlines.whole).await,
@@ -103,6 +98,11 @@ impl Client {
 impl Attempt for Client {
     fn attempt<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Response, Rejection>> {
         Box::pin(self.carry_out(call))
+    }
+
+    /// Requests that met a pooled connection which had just been closed, and were sent once more.
+    fn repeats(&self) -> u64 {
+        self.repeats.load(Ordering::Relaxed)
     }
 }
 

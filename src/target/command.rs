@@ -31,7 +31,8 @@ pub(super) const KIND: Kind = Kind {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CommandSettings {
-    /// Program and arguments, such as `[python3, app.py, "{{ input }}"]`; each stays one argument.
+    /// Program and arguments, such as `[python3, app.py, "{{ input }}"]`; each stays one argument. A text may begin with a dash:
+    /// put `--` before it, or use standard input.
     #[schemars(length(min = 1))]
     argv: Vec<String>,
     /// What the program gets on standard input (default: json, one line with `id`, `input` and `metadata`).

@@ -14,7 +14,7 @@ use super::paths::{Paths, UsagePaths, Written, malformed};
 use super::values::{ContextForm, json_template, lookup, template, unfilled};
 use super::{BuildContext, Kind, Target, with_receipt};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Answer, Case, Failure, Secret};
+use crate::domain::{Answer, Case, Failure, FailureKind, Secret};
 use crate::net::{
     BoxFuture, Call, Deadlines, Dialect, HttpRequest, Purpose, Rejection, Request, Response, Transport, check_address,
     classify, exchange, first_words, shown,
@@ -240,6 +240,7 @@ impl Target for Http {
     ) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(async move {
             let call = self.call(case, trial).map_err(|error| unfilled(&error))?;
+            stays_below(&call)?;
             let address = match &call.request {
                 Request::Http(request) => check_address(&request.url).map(|url| shown(&url)).unwrap_or_default(),
                 Request::Command(_) => String::new(),
@@ -249,6 +250,17 @@ impl Target for Http {
             Ok(with_receipt(answer, receipt))
         })
     }
+}
+
+/// A value of `..` would choose another path, and is so in every encoding.
+fn stays_below(call: &Call) -> Result<(), Failure> {
+    let Request::Http(request) = &call.request else { return Ok(()) };
+    let path = request.url.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase().replace("%2e", ".");
+    if path.split(['/', '\\']).any(|step| matches!(step, "." | "..")) {
+        let why = "the request could not be made: a value that is `.` or `..` would change the path of the address";
+        return Err(Failure::infra(FailureKind::BadRequest, why));
+    }
+    Ok(())
 }
 
 impl Http {

@@ -139,6 +139,16 @@ async fn an_http_target_fills_its_request_and_reads_its_answer() {
 }
 
 #[tokio::test]
+async fn a_case_cannot_choose_another_path() {
+    let server = server("{}");
+    for input in ["..", ".", "%2e%2e"] {
+        let result = asked("http", json!({"url": server.url("/t/{{ input }}")}), input).await;
+        assert_eq!(result.is_ok(), input.contains('%'), "{input}");
+    }
+    assert!(server.requests().iter().all(|request| request.starts_with("POST /t/%252e%252e ")));
+}
+
+#[tokio::test]
 async fn context_ids_may_stand_beside_their_contexts() {
     let body = r#"{"answer": "A.", "texts": ["t1", "t2"], "ids": ["a", 2]}"#;
     let server = server(body);

@@ -57,6 +57,7 @@ async fn http_metadata_endpoints_are_refused_after_a_redirect() {
     assert_eq!(rejection.kind, FailureKind::Forbidden);
 }
 
+#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_connection_that_takes_too_long_ends_at_its_own_deadline() {
     // A listener whose queue is full lets nobody in.

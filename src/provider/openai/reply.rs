@@ -18,9 +18,7 @@ pub(super) fn read(
     address: &str,
     price: Option<Price>,
 ) -> Result<ChatReply, Rejection> {
-    let Ok(body) = serde_json::from_slice::<Value>(&response.body) else {
-        return Err(no_json(response, address));
-    };
+    let body: Value = serde_json::from_slice(&response.body).map_err(|error| no_json(&error, response, address))?;
     if let Some(rejection) = classify_error_object(&body, dialect, address) {
         return Err(rejection);
     }
@@ -43,12 +41,17 @@ pub(super) fn read(
     })
 }
 
-fn no_json(response: &Response, address: &str) -> Rejection {
+/// A body that ends too early is a server in trouble and may come whole the next time; a page stays a page.
+fn no_json(error: &serde_json::Error, response: &Response, address: &str) -> Rejection {
     let kind = response.header("content-type").unwrap_or("no content type");
     let words = match first_words(&response.body) {
         words if words.is_empty() => "an empty body".to_owned(),
         words => words,
     };
+    if error.is_eof() {
+        let why = format!("the JSON of {address} ends early (status {}): {words}", response.status);
+        return Rejection::new(FailureKind::Truncated, RetryClass::Retry, why);
+    }
     let why = format!("{address} answered {} without JSON ({kind}): {words}", response.status);
     Rejection::new(FailureKind::Malformed, RetryClass::Case, why)
 }

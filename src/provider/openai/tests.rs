@@ -203,7 +203,9 @@ fn replies_that_are_none_are_rejected_by_name() {
     }
     assert_eq!(rejected(answered(b"{\"choices\": []}")), (K::Malformed, RetryClass::Unusable, true));
     assert_eq!(rejected(answered(b"<html><title>Sign in</title>")), (K::Malformed, RetryClass::Case, false));
-    assert_eq!(rejected(answered(b"")), (K::Malformed, RetryClass::Case, false));
+    for early in [b"".as_slice(), b"\n \n", b"{\"choices\": [{\"message\": {\"content\": \"The"] {
+        assert_eq!(rejected(answered(early)), (K::Truncated, RetryClass::Retry, false));
+    }
 }
 
 fn fixture(name: &str) -> Vec<u8> {

@@ -49,36 +49,49 @@ pub fn margin(share: f64) -> String {
 
 /// A difference in the metric's own scale as points, negative for worse: `-43.3`. What is not zero never reads as zero.
 pub fn points(difference: f64, spec: Option<&MetricSpec>) -> String {
+    signed_points(turned(difference, spec), 0.0)
+}
+
+/// The ends of a change's interval in points, the worse first: `-50.9 to -35.8`. The worse end is visibly on its side of the margin
+/// (unit scale), which decides.
+pub fn points_interval([low, high]: [f64; 2], spec: Option<&MetricSpec>, margin: Option<f64>) -> String {
+    let lower_is_better = spec.is_some_and(|spec| spec.direction == Direction::Lower);
+    let (low, high) = if lower_is_better { (high, low) } else { (low, high) };
+    format!("{} to {}", signed_points(turned(low, spec), margin.map_or(0.0, |margin| -margin)), points(high, spec))
+}
+
+/// Share of the scale, negative for worse.
+fn turned(difference: f64, spec: Option<&MetricSpec>) -> f64 {
     let (lo, hi) = spec.map_or((0.0, 1.0), |spec| spec.kind.range());
     let share = if hi > lo { difference / (hi - lo) } else { difference };
-    let share = match spec.map(|spec| spec.direction) {
+    match spec.map(|spec| spec.direction) {
         Some(Direction::Lower) => -share,
         Some(Direction::Higher) | None => share,
-    };
-    finite(share, |share| {
-        let size = share.abs() * 100.0;
-        let places = (1..6).find(|places| size == 0.0 || fixed(size, *places) != fixed(0.0, *places)).unwrap_or(6);
-        let sign = if size == 0.0 {
-            ""
-        } else if share < 0.0 {
-            "-"
-        } else {
-            "+"
+    }
+}
+
+/// With as many digits as show on which side of `border` the value is.
+fn signed_points(share: f64, border: f64) -> String {
+    let (value, border) = (share * 100.0, border * 100.0);
+    finite(value, |value| {
+        let sided = |text: &String| {
+            let shown: f64 = text.parse().unwrap_or_default();
+            shown.partial_cmp(&border) == value.partial_cmp(&border) && (shown == 0.0) == (value == 0.0)
         };
-        format!("{sign}{size:.places$}")
+        let text = (1..=6).map(|places| fixed(value, places)).find(sided).unwrap_or_else(|| fixed(value, 6));
+        if text.starts_with('-') || value <= 0.0 { text } else { format!("+{text}") }
     })
 }
 
-/// The ends of a change's interval in points, the lower first: `-50.9 to -35.8`.
-pub fn points_interval([low, high]: [f64; 2], spec: Option<&MetricSpec>) -> String {
-    let lower_is_better = spec.is_some_and(|spec| spec.direction == Direction::Lower);
-    let (low, high) = if lower_is_better { (high, low) } else { (low, high) };
-    format!("{} to {}", points(low, spec), points(high, spec))
+/// The ends of a mean's interval, visibly on their sides of the limit.
+pub fn score_interval(ends: [f64; 2], limit: Option<f64>) -> String {
+    let [low, high] = ends.map(|end| limit.map_or_else(|| score(end), |limit| beside(end, limit)));
+    format!("{low} to {high}")
 }
 
-/// The ends of a mean's interval.
-pub fn score_interval([low, high]: [f64; 2]) -> String {
-    format!("{} to {}", score(low), score(high))
+/// For machines: the shortest digits that read back as the same number.
+pub fn exact(value: f64) -> String {
+    if value != 0.0 && value.abs() < 1e-4 { format!("{value:e}") } else { value.to_string() }
 }
 
 /// Two significant digits: `0.012`, `1.2e-5`, `<1e-12`.
@@ -201,7 +214,10 @@ mod tests {
         assert_eq!(points(-1.0, Some(&grade)), "-25.0");
         let errors = spec(ScoreKind::UNIT, Direction::Lower);
         assert_eq!(points(0.05, Some(&errors)), "-5.0");
-        assert_eq!(points_interval([-0.01, 0.05], Some(&errors)), "-5.0 to +1.0");
+        assert_eq!(points_interval([-0.01, 0.05], Some(&errors), None), "-5.0 to +1.0");
+        assert_eq!(points_interval([-0.04998, 0.01], None, Some(0.05)), "-4.998 to +1.0");
+        assert_eq!(points_interval([-0.05, 0.01], None, Some(0.05)), "-5.0 to +1.0");
+        assert_eq!(score_interval([0.74, 0.79996], Some(0.8)), "0.740 to 0.79996");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::label::{Labels, Taken};
 use crate::domain::{Comparison, Severity};
 use crate::report::clean::Clean;
 use crate::report::escape::{xml_attribute, xml_body};
+use crate::report::number;
 use crate::report::view::View;
 use crate::report::word;
 
@@ -75,7 +76,7 @@ fn numbers(rule: &Comparison) -> Vec<(&'static str, String)> {
         ("limit", rule.limit),
         ("detectable", rule.detectable),
     ] {
-        numbers.extend(value.filter(|value| value.is_finite()).map(|value| (name, value.to_string())));
+        numbers.extend(value.filter(|value| value.is_finite()).map(|value| (name, number::exact(value))));
     }
     numbers.push(("n", rule.n.to_string()));
     numbers

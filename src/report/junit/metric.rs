@@ -107,9 +107,9 @@ fn result(
     let mut properties = Vec::new();
     if !values.is_empty() {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        properties.push(("score", mean.to_string()));
+        properties.push(("score", number::exact(mean)));
         if values.len() > 1 {
-            let all: Vec<String> = values.iter().map(f64::to_string).collect();
+            let all: Vec<String> = values.iter().copied().map(number::exact).collect();
             properties.push(("trials", all.join(" ")));
         }
     }

@@ -53,6 +53,12 @@ impl Budget {
         self.add(&format!("{open}{}{rest}{close}", taken.concat()));
     }
 
+    /// Takes a part whose room was kept when the limit was set.
+    pub(super) fn add_kept(&mut self, part: &str) {
+        self.limit += part.len();
+        self.text.push_str(part);
+    }
+
     pub(super) fn finish(self) -> String {
         self.text
     }

@@ -64,8 +64,8 @@ fn key(view: &View<'_>) -> String {
 pub(super) fn text(view: &View<'_>, size: Size) -> String {
     let limit = size.limit();
     // What must not be missing is made first, and its room kept.
-    let end = format!("{}{}{}", advice(view), notes(view), footer(view));
-    let mut doc = Budget::new(limit.saturating_sub(end.len()));
+    let (next, end) = (advice(view), format!("{}{}", notes(view), footer(view)));
+    let mut doc = Budget::new(limit.saturating_sub(next.len() + end.len()));
     doc.add(&head(view));
     let share = limit / 4;
     doc.section(sections::TABLE, &rule_rows(view), "\n", 0, "rules", share);
@@ -87,9 +87,8 @@ pub(super) fn text(view: &View<'_>, size: Size) -> String {
     doc.section(&folded(&title, false), &better, CLOSE, view.fixed_more, "cases", share);
     doc.section(&format!("{}{}", list("All numbers"), sections::NUMBERS), &numbers(view), CLOSE, 0, "rules", share);
     doc.section(&list("What holds"), &quiet(view), CLOSE, 0, "rules", share);
-    let mut text = doc.finish();
-    text.push_str(&end);
-    text
+    doc.add_kept(&end);
+    doc.finish()
 }
 
 const CLOSE: &str = "\n</details>\n\n";

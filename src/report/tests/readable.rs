@@ -29,6 +29,20 @@ fn junit_reads_like_this() {
     }
 }
 
+/// `tests/scripts/validate_junit.py` holds these against the two schemas.
+#[test]
+fn junit_reads_like_this_in_the_strict_form_and_with_hostile_texts() {
+    let strict = ReportSettings { junit_strict: true, ..ReportSettings::default() };
+    insta::assert_snapshot!("junit_strict_failing", file_with(&failing(), "junit.xml", &strict));
+    insta::assert_snapshot!("junit_strict_mixed", file_with(&mixed(), "junit.xml", &strict));
+    let text = crate::report::samples::HOSTILE.concat();
+    let mut sample = failing();
+    sample.case(&text, Some(&text), &[crate::report::samples::value(0.0); 2], &text);
+    sample.broke(&text, "hit_rate", 1.0, 0.0, true);
+    insta::assert_snapshot!("junit_hostile", file(&sample, "junit.xml"));
+    insta::assert_snapshot!("junit_strict_hostile", file_with(&sample, "junit.xml", &strict));
+}
+
 #[test]
 fn verdicts_read_like_this() {
     insta::assert_snapshot!("verdict_empty", file(&empty(), "verdict.json"));

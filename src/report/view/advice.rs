@@ -58,7 +58,7 @@ fn of_rule(rule: &Comparison, verdict: &Verdict) -> Option<String> {
             let spec = spec_of(verdict, &rule.metric);
             let rule_text = word::rule(rule, spec);
             return Some(format!(
-                "{} must come to {rule_text}: look at its lowest cases in results.jsonl",
+                "{}: the worst scores in results.jsonl show what keeps it from `{rule_text}`",
                 rule.metric
             ));
         }

@@ -13,7 +13,7 @@ pub struct Row {
     pub severity: Severity,
     /// Met, or identical to the baseline.
     pub holds: bool,
-    /// The metric, with its target where there are several; for rules over the whole run what they check.
+    /// The metric, with its target where there are several; `whole run` for rules over it.
     pub metric: Clean,
     /// What is asked: `not worse (margin 5)`.
     pub rule: Clean,
@@ -67,8 +67,10 @@ fn row(rule: &Comparison, verdict: &Verdict, several: bool, cleaner: &Cleaner) -
     let spec = spec_of(verdict, &rule.metric);
     let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
     let interval = match (rule.ci, rule.delta) {
-        (Some(ends), Some(_)) => Some(number::points_interval(ends, spec)),
-        (Some(ends), None) => Some(number::score_interval(ends)),
+        (Some(ends), Some(_)) => {
+            Some(number::points_interval(ends, spec, rule.limit.filter(|_| rule.rule == RuleKind::NotWorse)))
+        }
+        (Some(ends), None) => Some(number::score_interval(ends, rule.limit)),
         (None, _) => None,
     };
     let moved = rule.up + rule.down + rule.same > 0;
@@ -105,7 +107,7 @@ fn row(rule: &Comparison, verdict: &Verdict, several: bool, cleaner: &Cleaner) -
 }
 
 fn name(rule: &Comparison, several: bool, lower: bool, cleaner: &Cleaner) -> Clean {
-    let mut name = if rule.metric.is_empty() { word::check(rule.rule).to_owned() } else { rule.metric.to_string() };
+    let mut name = if rule.metric.is_empty() { "whole run".to_owned() } else { rule.metric.to_string() };
     if several && !rule.target.is_empty() {
         name = format!("{name} ({})", rule.target);
     }

@@ -1,8 +1,10 @@
 //! What stopped a command, and the exit code it means.
 
+use std::sync::Arc;
+
 use super::exit_code::ExitCode;
 use super::screen;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, Source, Span};
 use crate::domain::Redactor;
 use crate::engine::EngineError;
 use crate::store::StoreError;
@@ -56,6 +58,18 @@ impl From<StoreError> for Failed {
         match &error {
             StoreError::Absent { .. } | StoreError::Newer { .. } => {
                 Self::usage("unreadable-file", error.to_string(), "check the path and the version of scoregate")
+            }
+            StoreError::Lines { path, problems, more } => {
+                let mut all = Diagnostics::default();
+                for (line, problem) in problems {
+                    let source = Arc::new(Source::new(path.display().to_string(), ""));
+                    let line = u32::try_from(*line).unwrap_or(u32::MAX);
+                    all.push(Diagnostic::error("bad-score", problem.clone()).at(&source, Span::line(line)));
+                }
+                if *more > 0 {
+                    all.push(Diagnostic::error("bad-score", format!("{more} more bad lines in {}", path.display())));
+                }
+                Self::Wrong(all)
             }
             StoreError::Io { .. }
             | StoreError::Corrupt { .. }

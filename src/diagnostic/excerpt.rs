@@ -29,7 +29,11 @@ impl Excerpt {
 }
 
 /// The lines from the first to the last of `spans`; what is far from all of them is left empty, as it will be folded.
+/// `None` where there is no such line, and where the text is withheld: rows of data sets are named, not shown.
 pub(super) fn excerpt(source: &Source, spans: &[Span]) -> Option<Excerpt> {
+    if source.text.is_empty() {
+        return None;
+    }
     let offset = |span: &Span| usize::try_from(span.line.checked_sub(source.first_line)?).ok();
     let first = spans.iter().filter_map(offset).min()?;
     let last = spans.iter().filter_map(offset).max()?;

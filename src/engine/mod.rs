@@ -14,6 +14,8 @@ mod key;
 mod plan;
 mod retry;
 mod schedule;
+#[cfg(test)]
+mod tests;
 
 pub use caller::Caller;
 pub use cancel::{Cancel, Canceller, cancellation};

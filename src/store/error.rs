@@ -9,6 +9,9 @@ pub enum StoreError {
     /// The file is there and cannot be right. Never treated as missing.
     #[error("{}:{line}: {problem}", path.display())]
     Corrupt { path: PathBuf, line: u64, problem: String },
+    /// Every bad line of a file of scores: (line, problem), and how many more there are.
+    #[error("{}", lines(path, problems, *more))]
+    Lines { path: PathBuf, problems: Vec<(u64, String)>, more: usize },
     /// Written by a later version of scoregate.
     #[error("{}: written in format version {found}, this scoregate reads up to {known}; use a newer scoregate", path.display())]
     Newer { path: PathBuf, found: u64, known: u64 },
@@ -19,4 +22,13 @@ pub enum StoreError {
     Conflict { path: PathBuf },
     #[error("ledger {}: {problem}", path.display())]
     Ledger { path: PathBuf, problem: String },
+}
+
+fn lines(path: &std::path::Path, problems: &[(u64, String)], more: usize) -> String {
+    let mut all: Vec<String> =
+        problems.iter().map(|(line, problem)| format!("{}:{line}: {problem}", path.display())).collect();
+    if more > 0 {
+        all.push(format!("and {more} more bad lines"));
+    }
+    all.join("; ")
 }

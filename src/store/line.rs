@@ -91,6 +91,9 @@ pub struct ScoreLine {
     pub reason: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub repaired: bool,
+    /// What a reader must know of the score (`speaks_to_the_judge`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<FailureLine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,6 +160,7 @@ impl From<&Score> for ScoreLine {
                 passed: reading.passed,
                 reason: reading.reason.clone(),
                 repaired: reading.repaired,
+                flags: reading.flags.iter().map(ToString::to_string).collect(),
                 ..line
             },
             Measurement::Error(failure) => Self { error: Some(failure.into()), ..line },

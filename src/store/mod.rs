@@ -6,13 +6,16 @@ mod baseline;
 mod error;
 mod ledger;
 mod line;
+mod lines;
 mod results;
+mod run_builder;
+mod scores;
 mod write;
 
 pub use baseline::{BASELINE_SCHEMA, accept, pool, read_baseline, render_baseline};
 pub use error::StoreError;
 pub use ledger::{Kept, Ledger};
 pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};
-pub(crate) use results::RunBuilder;
-pub use results::{RESULTS_SCHEMA, ResultsWriter, Texts, read_results};
+pub use results::{RESULTS_SCHEMA, ResultsWriter, Texts, read_results, read_runs};
+pub(crate) use run_builder::RunBuilder;
 pub use write::write_atomic;

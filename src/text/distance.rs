@@ -76,16 +76,6 @@ pub fn shared<T: Eq + Hash>(left: &[T], right: &[T]) -> usize {
         .count()
 }
 
-/// The candidate that was probably meant by a misspelt `word`, if one is near enough.
-pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
-        .filter(|(likeness, _)| *likeness >= 0.8)
-        .max_by(|left, right| left.0.total_cmp(&right.0))
-        .map(|(_, candidate)| candidate)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -116,11 +106,5 @@ mod tests {
     fn bags_count_repetition() {
         assert_eq!(shared(&["a", "a", "b"], &["a", "a", "a", "c"]), 2);
         assert_eq!(shared::<u8>(&[], &[]), 0);
-    }
-
-    #[test]
-    fn a_near_word_is_found_and_a_far_one_is_not() {
-        assert_eq!(closest("jduge", ["judge", "embedder"]), Some("judge"));
-        assert_eq!(closest("x", ["judge"]), None);
     }
 }

@@ -113,3 +113,37 @@ fn vd_all_errors_vd_rounding_and_the_like_by_compare() {
         }
     }
 }
+
+#[test]
+fn ds_nonfinite_scores() {
+    let bad = "{\"case\":\"f1\",\"metric\":\"m\",\"value\":0.9}\n{\"case\":\"f2\",\"metric\":\"m\",\"value\":NaN}\n\
+               {\"case\":\"f3\",\"metric\":\"m\",\"value\":Infinity}\n{\"case\":\"f4\",\"metric\":\"m\",\"value\":-Infinity}\n\
+               {\"case\":\"f5\",\"metric\":\"m\",\"value\":1e999}\n{\"case\":\"f6\",\"metric\":\"m\",\"value\":\"0.9\"}\n\
+               {\"case\":\"f7\",\"metric\":\"m\",\"value\":1.7}\n";
+    let place = folder(&[("run.jsonl", bad)]);
+    let said = check(place.path(), &["compare", "run.jsonl"], 2);
+    for line in 2..=7 {
+        assert!(said.contains(&format!("run.jsonl:{line}:")), "line {line} is not named:\n{said}");
+    }
+    assert!(!said.contains("run.jsonl:1:"), "{said}");
+}
+
+#[test]
+fn a_baseline_file_may_hold_several_runs() {
+    let mut baseline = String::new();
+    for run in ["r1", "r2", "r3"] {
+        for case in 0..60 {
+            baseline.push_str(&format!("{{\"case\":\"c{case}\",\"metric\":\"m\",\"value\":1,\"run\":\"{run}\"}}\n"));
+        }
+    }
+    let score = |case: usize| u8::from(case >= 12);
+    let current: String =
+        (0..60).map(|case| format!("{{\"case\":\"c{case}\",\"metric\":\"m\",\"value\":{}}}\n", score(case))).collect();
+    let policy = "version: 1\nname: tiny\ndataset: { path: data.jsonl }\nevaluators:\n  exact_match: {}\ngate:\n  metrics:\n    m: { type: binary }\n";
+    let place = folder(&[("base.jsonl", &baseline), ("run.jsonl", &current), ("policy.yaml", policy)]);
+    let said = check(place.path(), &["compare", "run.jsonl", "base.jsonl", "--suite", "policy.yaml"], 1);
+    assert!(said.contains("12 stable cases broke"), "{said}");
+    let same = check(place.path(), &["compare", "run.jsonl", "run.jsonl", "--suite", "policy.yaml"], 0);
+    assert!(!same.contains("FAILED"), "{same}");
+    check(place.path(), &["compare", "base.jsonl", "run.jsonl"], 2);
+}

@@ -4,6 +4,7 @@ mod action;
 
 #[path = "support/command.rs"]
 mod command;
+mod determinism;
 mod documents;
 mod exit_codes;
 mod quickstart;

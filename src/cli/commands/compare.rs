@@ -7,14 +7,13 @@ use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
 use crate::cli::{reports, screen};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Baseline, BaselineRun, Env, Redactor};
+use crate::domain::{Baseline, BaselineRun, Env, MetricSpec, Redactor, Run};
 use crate::gate::{BaselineState, Policy, judge};
 use crate::report;
-use crate::store::{StoreError, Texts, accept, read_baseline, read_results};
+use crate::store::{StoreError, Texts, accept, pool, read_baseline, read_runs};
 use crate::suite;
 
 pub(in crate::cli) fn execute(args: &CompareArgs, env: &Env) -> Result<(ExitCode, String), Failed> {
-    let run = read_results(&args.current)?;
     let suite = args.suite.as_deref().map(|path| suite::load(path, env)).transpose()?;
     let redactor = suite.as_ref().map_or_else(Redactor::default, |suite| Redactor::new(&suite.secrets));
     let mut problems = Diagnostics::default();
@@ -22,9 +21,11 @@ pub(in crate::cli) fn execute(args: &CompareArgs, env: &Env) -> Result<(ExitCode
     let Some(policy) = Policy::build(gate, &[], &mut problems) else {
         return Err(Failed::Wrong(problems).masked(&redactor));
     };
+    let declared = policy.declared();
+    let run = one_run(&args.current, &declared)?;
     let baseline = match &args.baseline {
         None => BaselineState::NotAsked,
-        Some(path) => load(path)?,
+        Some(path) => load(path, &declared)?,
     };
     let verdict = judge(&run, &baseline, &policy);
     let texts = reports::texts(&run);
@@ -43,8 +44,27 @@ pub(in crate::cli) fn execute(args: &CompareArgs, env: &Env) -> Result<(ExitCode
     Ok((ExitCode::of_verdict(verdict.exit_code), view.redactor().redact(&verdict.headline)))
 }
 
-/// A baseline file, or a results file of an earlier run. A file that was named must be there.
-pub(super) fn load(path: &Path) -> Result<BaselineState, Failed> {
+/// The run under test; a file of several runs leaves open which one.
+fn one_run(path: &Path, declared: &[MetricSpec]) -> Result<Run, Failed> {
+    let mut runs = read_runs(path, declared).map_err(|error| match error {
+        StoreError::Corrupt { .. } => Failed::usage(
+            "bad-results",
+            error.to_string(),
+            "name a results file that scoregate wrote, or lines of case, metric and value",
+        ),
+        error => error.into(),
+    })?;
+    match (runs.pop(), runs.is_empty()) {
+        (Some(run), true) => Ok(run),
+        _ => {
+            let message = format!("{} holds several runs, and one is to be judged", path.display());
+            Err(Failed::usage("several-runs", message, "keep the lines of one `run`"))
+        }
+    }
+}
+
+/// A baseline file, or the results of earlier runs. A file that was named must be there.
+pub(super) fn load(path: &Path, declared: &[MetricSpec]) -> Result<BaselineState, Failed> {
     let shown = path.display().to_string();
     let first = first_line(path);
     if first.contains("\"type\":\"baseline\"") {
@@ -54,28 +74,46 @@ pub(super) fn load(path: &Path) -> Result<BaselineState, Failed> {
             Err(error) => Ok(BaselineState::Broken(error.to_string())),
         };
     }
-    let run = match read_results(path) {
-        Ok(run) => run,
+    let runs = match read_runs(path, declared) {
+        Ok(runs) => runs,
         Err(error @ (StoreError::Absent { .. } | StoreError::Newer { .. })) => return Err(error.into()),
         Err(error) => return Ok(BaselineState::Broken(error.to_string())),
     };
-    if !run.completion.as_ref().is_some_and(|end| end.complete) {
-        return Ok(BaselineState::Broken(format!(
-            "{shown}: the run is not complete, so nothing can be compared with it"
-        )));
+    let ours = first.contains("\"type\":\"run\"");
+    let texts = if ours { Some(Texts::open(path)?) } else { None };
+    let mut pooled: Option<Baseline> = None;
+    for (at, run) in runs.iter().enumerate() {
+        if !run.completion.as_ref().is_some_and(|end| end.complete) {
+            return Ok(BaselineState::Broken(format!(
+                "{shown}: the run is not complete, so nothing can be compared with it"
+            )));
+        }
+        let newest = accept(run, accepted(run, at), texts.as_ref())?;
+        pooled = Some(match pooled {
+            None => newest,
+            Some(earlier) => match pool(earlier, newest) {
+                Ok(pooled) => pooled,
+                Err(problem) => return Ok(BaselineState::Broken(format!("{shown}: {problem}"))),
+            },
+        });
     }
-    let texts = Texts::open(path)?;
-    let texts = (!run.header.metrics.is_empty() && first.contains("\"type\":\"run\"")).then_some(texts);
-    let accepted = BaselineRun {
-        id: run.header.id.clone(),
+    match pooled {
+        None => Ok(BaselineState::Broken(format!("{shown}: the file holds no run"))),
+        Some(mut baseline) => {
+            baseline.source.place = shown;
+            Ok(BaselineState::Found(Box::new(baseline)))
+        }
+    }
+}
+
+fn accepted(run: &Run, at: usize) -> BaselineRun {
+    BaselineRun {
+        id: if run.header.id.is_empty() { format!("run {}", at + 1) } else { run.header.id.clone() },
         commit: run.header.commit.clone(),
         date: run.header.started.clone(),
         by: None,
         trials: run.header.trials,
-    };
-    let mut baseline: Baseline = accept(&run, accepted, texts.as_ref())?;
-    baseline.source.place = shown;
-    Ok(BaselineState::Found(Box::new(baseline)))
+    }
 }
 
 fn first_line(path: &Path) -> String {

@@ -37,7 +37,7 @@ fn measure_and_judge(
     let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
     let redactor = plan.redactor.clone();
     let baseline = match &args.baseline {
-        Some(path) => super::compare::load(path)?,
+        Some(path) => super::compare::load(path, &[])?,
         None => baseline(&suite, &policy),
     };
     let ledger = match args.ledger {

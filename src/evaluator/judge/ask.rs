@@ -64,7 +64,8 @@ struct Try {
 struct Seen {
     usage: Usage,
     cost: Option<Usd>,
-    why: Option<Why>,
+    /// How the response was rejected as a reply that says nothing usable.
+    unusable: Option<(FailureKind, Why)>,
 }
 
 /// What the calls of one measurement took together.
@@ -214,8 +215,9 @@ impl Judge {
                 Try { result: Ok(said), why: None, usage, cost, attempts: receipt.attempts, cached: receipt.cached }
             }
             Err(failure) => {
-                // An unusable reply is never retried, so that what was seen last is what failed.
-                let why = seen.why.or_else(|| why_of(failure.kind));
+                // What was seen last is what failed, unless a kept reply was read before a call that failed otherwise.
+                let seen = seen.unusable.filter(|(kind, _)| *kind == failure.kind).map(|(_, why)| why);
+                let why = seen.or_else(|| why_of(failure.kind));
                 let attempts = failure.attempts;
                 Try { result: Err(failure.on(Side::Infra)), why, usage, cost, attempts, cached: false }
             }
@@ -232,8 +234,9 @@ impl Judge {
         let reply = match self.model.chat.read(response) {
             Ok(reply) => reply,
             Err(rejection) => {
-                let why = (rejection.class == RetryClass::Unusable).then(|| why_of_rejection(&rejection));
-                return (Seen { why, ..Seen::default() }, Err(rejection));
+                let unusable =
+                    (rejection.class == RetryClass::Unusable).then(|| (rejection.kind, why_of_rejection(&rejection)));
+                return (Seen { unusable, ..Seen::default() }, Err(rejection));
             }
         };
         let found = read(contract, &reply.text).and_then(|said| {
@@ -242,8 +245,8 @@ impl Judge {
             }
             Ok(said)
         });
-        let why = found.as_ref().err().map(|unusable| unusable.why);
-        let seen = Seen { usage: reply.usage, cost: reply.cost, why };
+        let unusable = found.as_ref().err().map(|unusable| (unusable.why.kind(), unusable.why));
+        let seen = Seen { usage: reply.usage, cost: reply.cost, unusable };
         let result = found.map_err(|unusable| Rejection {
             raw: Some(reply.text.clone()),
             ..Rejection::new(

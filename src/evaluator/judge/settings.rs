@@ -10,7 +10,7 @@ use super::prompt::Template;
 use crate::diagnostic::Diagnostics;
 use crate::provider::Model;
 use crate::suite::Block;
-use crate::text::distance::closest;
+use crate::text::suggest::{did_you_mean, list};
 
 /// Asks a model for a verdict.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -58,10 +58,12 @@ fn model(block: &Block, name: &str, context: &BuildContext<'_>, diagnostics: &mu
         return Some(model.clone());
     }
     let names = || context.models.keys().map(String::as_str);
-    let help = match (closest(name, names()), context.models.is_empty()) {
-        (Some(near), _) => format!("did you mean `{near}`?"),
-        (None, true) => format!("add it: `models: {{ {name}: {{ provider: openai, model: … }} }}`"),
-        (None, false) => format!("there are: {}", names().collect::<Vec<_>>().join(", ")),
+    let help = match did_you_mean(name, names()) {
+        Some(help) => help,
+        None if context.models.is_empty() => {
+            format!("add it: `models: {{ {name}: {{ provider: openai, model: … }} }}`")
+        }
+        None => format!("there are {}", list(names(), "and")),
     };
     let message = format!("evaluator `{}` asks the model `{name}`, which is not under `models`", block.name);
     diagnostics.push(block.problem("/model", "unknown-model", message).help(help));

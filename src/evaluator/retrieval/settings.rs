@@ -57,11 +57,6 @@ pub(super) fn build(
     metric: fn(&Ranking) -> f64,
     diagnostics: &mut Diagnostics,
 ) -> Option<Ready> {
-    if settings.k == Some(0) {
-        let problem = block.problem("/k", "out-of-range", "`k` must be at least 1");
-        diagnostics.push(problem.help("leave `k` out to count all retrieved contexts"));
-        return None;
-    }
     let mark = threshold(block, info, settings.threshold, diagnostics).ok()?;
     Some(ready(block, info, mark, Retrieval { settings, metric }))
 }

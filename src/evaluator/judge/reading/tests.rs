@@ -274,6 +274,31 @@ fn deep_and_long_replies_are_read_in_no_time() {
     }
 }
 
+/// What a poor model really replied, in many shapes (`fixtures/peps-rag`, "Judge replies").
+#[test]
+fn real_replies_of_a_poor_judge_are_read_or_refused() {
+    let (mut read_as_words, mut replies) = (0, 0);
+    for name in ["judge-base", "judge-regressed", "judge-variety"] {
+        let path = format!("{}/fixtures/peps-rag/runs/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+        for line in std::fs::read_to_string(path).unwrap().lines() {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            let raw = row["raw"].as_str().unwrap();
+            replies += 1;
+            if let Ok(reading) = read(&yes_or_no(), raw) {
+                let word = if reading.value == 1.0 { "yes" } else { "no" };
+                assert_eq!(raw.trim().trim_end_matches(['.', '!']).to_lowercase(), word, "{raw:?}");
+                read_as_words += 1;
+            }
+            for contract in [score(), first_line_or_object(), tagged()] {
+                if let Ok(reading) = read(&contract, raw) {
+                    assert!((0.0..=5.0).contains(&reading.value), "{raw:?}");
+                }
+            }
+        }
+    }
+    assert_eq!((read_as_words, replies), (188, 656));
+}
+
 /// Replies that keep each contract, with their scores.
 fn good() -> Vec<(Contract, String, f64)> {
     vec![

@@ -1,0 +1,73 @@
+//! A file line by line, with places for messages.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use super::StoreError;
+
+/// Longest line that is read: a named limit, so that a damaged file cannot fill the memory.
+pub(super) const LINE_LIMIT: u64 = 64 * 1024 * 1024;
+
+pub(super) struct Line {
+    pub(super) text: String,
+    pub(super) offset: u64,
+    /// Nothing follows, and it has no line end: a write may have been cut here.
+    pub(super) last: bool,
+}
+
+pub(super) struct Lines {
+    pub(super) path: PathBuf,
+    reader: BufReader<File>,
+    pub(super) number: u64,
+    offset: u64,
+}
+
+impl Lines {
+    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+        let file = open(path)?;
+        Ok(Self { path: path.to_owned(), reader: BufReader::new(file), number: 0, offset: 0 })
+    }
+
+    /// The next line that is not blank.
+    pub(super) fn next(&mut self) -> Result<Option<Line>, StoreError> {
+        loop {
+            let mut bytes = Vec::new();
+            let read = self.reader.by_ref().take(LINE_LIMIT).read_until(b'\n', &mut bytes);
+            let read = read.map_err(|source| StoreError::Io { path: self.path.clone(), source })?;
+            if read == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            let offset = self.offset;
+            self.offset += read as u64;
+            let ended = bytes.last() == Some(&b'\n');
+            if !ended && read as u64 == LINE_LIMIT {
+                return Err(self.corrupt(format!("a line is longer than {LINE_LIMIT} bytes")));
+            }
+            let text = String::from_utf8(bytes).map_err(|_| self.corrupt("the line is not UTF-8"))?;
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text).trim_end_matches(['\n', '\r']).to_owned();
+            if !text.trim().is_empty() {
+                return Ok(Some(Line { text, offset, last: !ended }));
+            }
+        }
+    }
+
+    pub(super) fn parse<T: serde::de::DeserializeOwned>(&self, text: &str) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|error| self.corrupt(error.to_string()))
+    }
+
+    pub(super) fn corrupt(&self, problem: impl Into<String>) -> StoreError {
+        StoreError::Corrupt { path: self.path.clone(), line: self.number, problem: problem.into() }
+    }
+}
+
+pub(super) fn open(path: &Path) -> Result<File, StoreError> {
+    File::open(path).map_err(|source| {
+        if source.kind() == std::io::ErrorKind::NotFound {
+            StoreError::Absent { path: path.to_owned() }
+        } else {
+            StoreError::Io { path: path.to_owned(), source }
+        }
+    })
+}

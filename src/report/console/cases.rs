@@ -6,19 +6,22 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::wrap::{excerpt, narrow};
 use super::{BOLD, DIM, Screen, WIDEST, title};
+use crate::domain::Decision;
 use crate::report::clean::Clean;
 use crate::report::view::{Shown, View};
 
 /// Cases shown with their texts.
 const WORSE: usize = 5;
-const BETTER: usize = 3;
+/// Cases that are only named.
+const NAMED: usize = 3;
 /// Lines of one text.
 const LINES: usize = 3;
 
 pub(super) fn worse(text: &mut String, view: &View<'_>, screen: Screen) {
     let all = view.broken.len() + view.broken_more;
-    if all == 0 {
-        return;
+    // Where the gate passes, single cases are luck or tolerated: their names are enough.
+    if all == 0 || (view.verdict.decision == Decision::Passed && !view.broken.iter().any(|shown| shown.decisive)) {
+        return names(text, screen, "Cases that got worse", &view.broken, all);
     }
     let shown = view.broken.len().min(WORSE);
     let of = if shown < all { format!(" ({shown} of {all}, the others in the reports)") } else { String::new() };
@@ -69,19 +72,22 @@ fn one(text: &mut String, shown: &Shown, screen: Screen) {
 }
 
 pub(super) fn better(text: &mut String, view: &View<'_>, screen: Screen) {
-    let all = view.fixed.len() + view.fixed_more;
+    names(text, screen, "Cases that got better", &view.fixed, view.fixed.len() + view.fixed_more);
+}
+
+/// On one or two lines: the first few of `all`.
+fn names(text: &mut String, screen: Screen, title: &str, cases: &[Shown], all: usize) {
     if all == 0 {
         return;
     }
-    let names =
-        view.fixed.iter().take(BETTER).map(|shown| format!("{} ({})", shown.case.cut(40), shown.moved().cut(60)));
-    let mut names: Vec<String> = names.collect();
-    if all > BETTER {
-        names.push(format!("{} more", all - BETTER));
+    let named = cases.iter().take(NAMED).map(|shown| format!("{} ({})", shown.case.cut(40), shown.moved().cut(60)));
+    let mut named: Vec<String> = named.collect();
+    if all > NAMED {
+        named.push(format!("{} more", all - NAMED));
     }
-    let line = Clean::ours(format!("Cases that got better: {}", names.join(", ")));
+    let line = Clean::ours(format!("{title}: {}", named.join(", ")));
     text.push('\n');
-    for line in excerpt(&line, "", "  ", screen.width.min(WIDEST), 2) {
+    for line in excerpt(&line, "", "  ", screen.width.min(WIDEST), LINES) {
         let _ = writeln!(text, "{line}");
     }
 }

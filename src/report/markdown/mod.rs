@@ -11,6 +11,7 @@ use super::clean::Clean;
 use super::escape::markdown;
 use super::settings::ReportSettings;
 use super::view::View;
+use crate::domain::Decision;
 use budget::Budget;
 use sections::{advice, case_rows, explanations, footer, head, notes, numbers, quiet, rule_rows, troubles};
 
@@ -73,7 +74,8 @@ pub(super) fn text(view: &View<'_>, size: Size) -> String {
     doc.section("", &explanations(view), "\n", 0, "explanations", share);
     let worse = case_rows(&view.broken, size.excerpt());
     let title = format!("Cases that got worse: {}", view.broken.len() + view.broken_more);
-    doc.section(&folded(&title, true), &worse, CLOSE, view.broken_more, "cases", share);
+    let open = view.verdict.decision != Decision::Passed || view.broken.iter().any(|shown| shown.decisive);
+    doc.section(&folded(&title, open), &worse, CLOSE, view.broken_more, "cases", share);
     doc.section(
         &list(&format!("Not measured: {} kinds of trouble", view.troubles.len())),
         &troubles(view),

@@ -63,7 +63,8 @@ pub(super) fn totals(run: &Run, verdict: &Verdict) -> Totals {
     let mut spent = Vec::new();
     if !end.usage.is_empty() {
         let (prompt, completion) = (number::count(end.usage.prompt_tokens), number::count(end.usage.completion_tokens));
-        spent.push(format!("{prompt} tokens read, {completion} written"));
+        let recorded = if calls.requests == 0 && calls.cache_hits == 0 { "recorded: " } else { "" };
+        spent.push(format!("{recorded}{prompt} tokens read, {completion} written"));
     }
     spent.extend(end.cost.map(number::money));
     let elapsed = (end.elapsed_ms > 0).then(|| number::duration(Duration::from_millis(end.elapsed_ms)));

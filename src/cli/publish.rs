@@ -9,30 +9,24 @@ use crate::domain::{Env, Severity};
 use crate::host::{self, Annotation, AnnotationLevel, Outputs, Publication, Published};
 use crate::net::http_client;
 use crate::report::escape::terminal;
-use crate::report::{KINDS, View};
+use crate::report::{Remark, View, comment_markdown, remarks, summary_markdown};
 
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// Comment, summary, outputs and annotations, where the host is known.
 pub(super) fn publish(view: &View<'_>, folder: &Path, code: ExitCode, comment: bool, env: &Env) {
     let Some(context) = host::detect(env) else { return };
-    let Some(markdown) = KINDS.iter().find(|kind| kind.file == "comment.md").and_then(|kind| (kind.render)(view).ok())
-    else {
-        return;
-    };
-    // The host adds the marker itself.
-    let text = markdown.split_once("-->\n").map_or(markdown.as_str(), |(_, text)| text).to_owned();
     let publication = Publication {
         key: view.verdict.suite.clone(),
-        comment_markdown: comment.then(|| text.clone()),
-        summary_markdown: text,
+        comment_markdown: comment.then(|| comment_markdown(view)),
+        summary_markdown: summary_markdown(view, host::summary_room(&context).unwrap_or(usize::MAX)),
         annotations: annotations(view),
         outputs: Outputs {
             verdict: view.verdict.decision,
             exit_code: code.code(),
             regressions: view.verdict.rules.iter().filter(|rule| rule.severity == Severity::Fail).count() as u64,
             junit_path: Some(folder.join("junit.xml")),
-            summary_path: Some(folder.join("comment.md")),
+            summary_path: Some(folder.join("summary.md")),
         },
     };
     match send(&context, &publication, env) {
@@ -60,27 +54,17 @@ fn tell(published: &Published, notes: &[String]) {
     }
 }
 
-/// The rules that failed first, then the cases that made them fail, worst first.
+/// What the report remarks, as the host's annotations.
 fn annotations(view: &View<'_>) -> Vec<Annotation> {
-    let rules = view.verdict.rules.iter().filter_map(|rule| {
-        let level = match rule.severity {
+    let annotation = |remark: Remark| Annotation {
+        level: match remark.severity {
             Severity::Fail | Severity::Block => AnnotationLevel::Error,
-            Severity::Warn => AnnotationLevel::Warning,
-            Severity::Ok => return None,
-        };
-        let title = format!("scoregate: {}", rule.metric);
-        Some(Annotation { level, file: None, line: None, title, message: view.redactor.redact(&rule.explanation) })
-    });
-    let cases = view.broken.iter().filter(|shown| shown.case.decisive).map(|shown| {
-        let place = shown.case.place.as_ref();
-        let before = shown.before.as_deref().unwrap_or("(no earlier answer)");
-        Annotation {
-            level: AnnotationLevel::Error,
-            file: place.map(|place| place.file.to_string()),
-            line: place.map(|place| u64::from(place.line)),
-            title: terminal(&format!("{}: {} got worse", shown.case.case, shown.case.metric), 200),
-            message: terminal(&format!("before: {before} · now: {}", shown.now), 600),
-        }
-    });
-    rules.chain(cases).collect()
+            Severity::Warn | Severity::Ok => AnnotationLevel::Warning,
+        },
+        file: remark.place.as_ref().map(|place| place.file.to_string()),
+        line: remark.place.as_ref().map(|place| u64::from(place.line)),
+        title: remark.title.to_string(),
+        message: remark.message.to_string(),
+    };
+    remarks(view).into_iter().map(annotation).collect()
 }

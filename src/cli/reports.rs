@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::failure::Failed;
 use crate::domain::{Baseline, Redactor, Run, Verdict};
-use crate::report::{KINDS, View};
+use crate::report::{ReportSettings, TextSource, View, render_all};
 use crate::store::{Texts, write_atomic};
 
 /// The texts behind a run, where its file is still there.
@@ -16,20 +16,20 @@ pub(super) fn view<'a>(
     run: &'a Run,
     verdict: &'a Verdict,
     baseline: Option<&Baseline>,
-    texts: Option<&Texts>,
+    texts: Option<&'a Texts>,
     redactor: Redactor,
 ) -> View<'a> {
-    View::new(run, verdict, baseline, texts, redactor)
+    View::new(run, verdict, baseline, texts.map(|texts| texts as &dyn TextSource), redactor)
 }
 
 /// # Errors
 /// `CouldNot` naming every report that was not written: a verdict whose report is lost is exit code 3.
-pub(super) fn write(view: &View<'_>, folder: &Path) -> Result<(), Failed> {
+pub(super) fn write(view: &View<'_>, settings: &ReportSettings, folder: &Path) -> Result<(), Failed> {
     let mut lost = Vec::new();
-    for kind in &KINDS {
-        let path = folder.join(kind.file);
-        let written = (kind.render)(view)
-            .and_then(|text| write_atomic(&path, text.as_bytes()).map_err(|error| error.to_string()));
+    for (file, bytes) in render_all(view, settings) {
+        let written = bytes
+            .map_err(|error| error.to_string())
+            .and_then(|bytes| write_atomic(&folder.join(file), &bytes).map_err(|error| error.to_string()));
         if let Err(error) = written {
             lost.push(error);
         }

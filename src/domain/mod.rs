@@ -14,6 +14,8 @@ mod failure;
 mod fingerprint;
 mod metric;
 mod outcome;
+mod redact_writer;
+mod redactor;
 mod retry;
 mod run;
 mod score;
@@ -30,10 +32,12 @@ pub use failure::{Failure, FailureKind, Side};
 pub use fingerprint::{Digest, Fingerprint};
 pub use metric::{Direction, MetricName, MetricSpec, ScoreKind, TargetName};
 pub use outcome::Outcome;
+pub use redact_writer::RedactingWriter;
+pub use redactor::Redactor;
 pub use retry::{Allowance, RateHint, RetryClass};
 pub use run::{CaseRecord, Cell, Completion, Run, RunHeader, TrialRecord};
 pub use score::{Measurement, Reading, Score, SkipReason};
-pub use secret::{MASK, Redactor, SHORTEST_SECRET, Secret, SecretError};
+pub use secret::{MASK, SHORTEST_SECRET, Secret, SecretError};
 pub use usage::{CallCounts, Usage, Usd};
 pub use verdict::{
     BrokenCase, CaseChanges, Comparison, Decision, Reason, RuleKind, RuleVerdict, Severity, Verdict, VerdictCounts,

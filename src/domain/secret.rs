@@ -49,28 +49,3 @@ impl fmt::Debug for Secret {
         write!(out, "Secret({})", self.name)
     }
 }
-
-/// Finds secrets in text, plain and encoded (URL, Base64, hexadecimal, JSON, HTML), and masks them.
-#[derive(Clone, Debug, Default)]
-pub struct Redactor {
-    needles: Arc<Vec<String>>,
-}
-
-impl Redactor {
-    pub fn new(secrets: &[Secret]) -> Self {
-        let mut needles: Vec<String> = secrets.iter().map(|secret| secret.expose().to_owned()).collect();
-        needles.sort_by_key(|needle| std::cmp::Reverse(needle.len()));
-        Self { needles: Arc::new(needles) }
-    }
-
-    /// The text with every form of every secret replaced by [`MASK`].
-    pub fn redact(&self, text: &str) -> String {
-        let mut clean = text.to_owned();
-        for needle in self.needles.iter() {
-            if clean.contains(needle.as_str()) {
-                clean = clean.replace(needle.as_str(), MASK);
-            }
-        }
-        clean
-    }
-}

@@ -1,17 +1,18 @@
 //! Streams jobs through the workers and writes what they find, in order.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use futures_util::stream::{self, StreamExt as _};
+use futures_util::stream::{self, Stream, StreamExt as _};
 
 use super::caller::Caller;
 use super::cancel::Cancel;
 use super::job::{Done, Job, broken, carry_out};
 use super::plan::Plan;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Case, Completion, Event, EventSink, Run, Usage, Usd};
+use crate::domain::{Case, CaseId, Completion, Event, EventSink, Run, Usage, Usd};
 use crate::store::{ResultsWriter, RunBuilder, StoreError};
 
 /// What stops a run as a whole. A case's failure is an outcome, never this.
@@ -49,9 +50,11 @@ where
     announce(&plan, events);
     let mut totals = Totals::default();
     let jobs = jobs(&plan, cases).take_while(|_| !cancel.is_cancelled());
-    let mut done =
-        stream::iter(jobs).map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job)).buffered(plan.limits.window());
-    while let Some(finished) = done.next().await {
+    let pending = Pending::default();
+    let mut done = stream::iter(jobs)
+        .map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job, pending.clone()))
+        .buffered(plan.limits.window());
+    while let Some(finished) = next(&mut done, &pending, events).await {
         let Done { outcome, usage, cost } = finished?;
         let (offset, line) = writer.append(&outcome)?;
         builder.outcome(&line, offset).map_err(|problem| StoreError::Corrupt {
@@ -77,6 +80,60 @@ where
     writer.finish(&completion)?;
     events.emit(Event::Ended);
     Ok(builder.finish(Some(completion), Some(results.to_owned())))
+}
+
+/// Silence after which the cases that are waited for are named.
+const SILENCE: Duration = Duration::from_secs(10);
+/// Cases named at once.
+const NAMED: usize = 5;
+
+/// The next outcome; says what is waited for while there is none.
+async fn next<S: Stream + Unpin>(done: &mut S, pending: &Pending, events: &dyn EventSink) -> Option<S::Item> {
+    let mut silent = Duration::ZERO;
+    loop {
+        match tokio::time::timeout(SILENCE, done.next()).await {
+            Ok(finished) => return finished,
+            Err(_) => {
+                silent += SILENCE;
+                events.emit(Event::Waiting { silent, cases: pending.first(NAMED) });
+            }
+        }
+    }
+}
+
+/// A job's place: case, target, trial.
+type JobKey = (usize, usize, u32);
+
+/// Jobs that have begun and not ended, in the data set's order.
+#[derive(Clone, Default)]
+struct Pending(Arc<Mutex<BTreeMap<JobKey, CaseId>>>);
+
+impl Pending {
+    fn enter(&self, job: &Job) -> Entered {
+        let key = (job.case.index, job.target, job.trial);
+        self.lock().insert(key, job.case.id.clone());
+        Entered { pending: self.clone(), key }
+    }
+
+    fn first(&self, count: usize) -> Vec<CaseId> {
+        self.lock().values().take(count).cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<JobKey, CaseId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Leaves the list when dropped, however the job ends.
+struct Entered {
+    pending: Pending,
+    key: JobKey,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.pending.lock().remove(&self.key);
+    }
 }
 
 #[derive(Default)]
@@ -127,8 +184,14 @@ where
 }
 
 /// A task of its own: a panic in it is one broken outcome.
-async fn start(plan: Arc<Plan>, caller: Arc<Caller>, job: Result<Job, Diagnostics>) -> Result<Done, EngineError> {
+async fn start(
+    plan: Arc<Plan>,
+    caller: Arc<Caller>,
+    job: Result<Job, Diagnostics>,
+    pending: Pending,
+) -> Result<Done, EngineError> {
     let job = job.map_err(EngineError::Dataset)?;
+    let _waited_for = pending.enter(&job);
     let task = {
         let (plan, job) = (Arc::clone(&plan), job.clone());
         tokio::spawn(async move { carry_out(&plan, &job, caller.as_ref()).await })

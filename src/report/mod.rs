@@ -1,51 +1,95 @@
-//! A run and its verdict → bytes or a screen. [`View`] is built once (redacted, ordered); renderers only lay it out.
+//! A run and its verdict → bytes or a screen.
 //!
-//! Promise: every report of one run says the same numbers, and the same run gives the same bytes; every text from outside passes one
-//! escape function, the one of its sink.
+//! ```text
+//! Run + Verdict + Baseline + texts ─► View ─► console · verdict.json · junit.xml · comment.md · summary.md
+//! ```
+//!
+//! [`View`] is built once: texts pass [`clean`] (made visible, masked, cut), numbers pass [`number`], rules and cases are put in order.
+//! Renderers only lay it out, and each sink takes only what its own function in [`escape`] made.
+//!
+//! Promise: every report of one run says the same numbers, and the same run gives the same bytes; no text from outside does
+//! anything in any of them. Nothing here opens a file but through [`TextSource`], and only `console` prints.
+//!
+//! Adding a format: a folder with its renderer, and a line in [`KINDS`].
 
+mod clean;
 mod console;
 pub mod escape;
 mod json;
 mod junit;
 mod markdown;
 pub mod number;
+mod remark;
+mod settings;
+mod source;
 mod view;
+mod word;
 
-use serde::Deserialize;
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod tests;
 
-pub use view::{Shown, View};
+pub use clean::{CUT, Clean, Cleaner, cut};
+pub use console::{Progress, ProgressStyle, Screen, screen};
+pub use json::{StoredVerdict, VerdictFileError, read_verdict};
+pub use remark::{Remark, remarks};
+pub use settings::{Format, ReportSettings};
+pub use source::TextSource;
+pub use view::{Move, Row, Shown, Totals, Trouble, View};
 
-/// `reports:` of the suite.
-#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ReportSettings {
-    /// Folder for the reports, relative to where scoregate runs; default `scoregate-out`.
-    pub dir: Option<String>,
+/// Why a report could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    #[error("{file}: {problem}")]
+    Render { file: &'static str, problem: String },
 }
 
 /// One report file.
 pub struct Kind {
+    /// The name in `reports.formats`.
+    pub format: Format,
     /// The file's name in the reports' folder.
     pub file: &'static str,
-    pub render: fn(&View<'_>) -> Result<String, String>,
+    pub render: fn(&View<'_>, &ReportSettings) -> Result<Vec<u8>, String>,
+}
+
+impl Kind {
+    /// # Errors
+    /// With the file's name.
+    pub fn bytes(&self, view: &View<'_>, settings: &ReportSettings) -> Result<Vec<u8>, ReportError> {
+        (self.render)(view, settings).map_err(|problem| ReportError::Render { file: self.file, problem })
+    }
 }
 
 /// Every report file beside `results.jsonl`, in the order in which they are written.
-pub const KINDS: [Kind; 3] = [
-    Kind { file: "verdict.json", render: json::render },
-    Kind { file: "junit.xml", render: junit::render },
-    Kind { file: "comment.md", render: markdown::render },
+pub const KINDS: [Kind; 4] = [
+    Kind { format: Format::Json, file: "verdict.json", render: json::render },
+    Kind { format: Format::Junit, file: "junit.xml", render: junit::render },
+    Kind { format: Format::Comment, file: "comment.md", render: markdown::comment },
+    Kind { format: Format::Summary, file: "summary.md", render: markdown::summary },
 ];
 
-/// The verdict for a terminal.
-pub fn screen(view: &View<'_>) -> String {
-    console::render(view)
+/// Every report that the settings ask for: file name and bytes, or why there are none. All are attempted.
+pub fn render_all(view: &View<'_>, settings: &ReportSettings) -> Vec<(&'static str, Result<Vec<u8>, ReportError>)> {
+    let wanted = KINDS.iter().filter(|kind| settings.wants(kind.format));
+    wanted.map(|kind| (kind.file, kind.bytes(view, settings))).collect()
 }
 
-/// The verdict as JSON.
+/// The comment's text, for a host.
+pub fn comment_markdown(view: &View<'_>) -> String {
+    markdown::text(view, markdown::Size::Comment)
+}
+
+/// The summary's text, for a host, of at most `room` bytes.
+pub fn summary_markdown(view: &View<'_>, room: usize) -> String {
+    markdown::text(view, markdown::Size::Summary(room))
+}
+
+/// `verdict.json`, for standard output.
 ///
 /// # Errors
 /// Where a number cannot be written as JSON, which a checked verdict never holds.
 pub fn verdict_json(view: &View<'_>) -> Result<String, String> {
-    json::render(view)
+    json::text(view)
 }

@@ -1,72 +1,256 @@
-//! How numbers are shown: the same in every report.
+//! How numbers are shown: the same in every report (statistics §19.4).
+//!
+//! Means have three decimals, more where rounding would put a value on the wrong side of its limit or make two different means
+//! look the same. Changes are in points, hundredths of the metric's scale, turned so that negative is worse.
 
-/// A score or mean: four decimals without trailing zeros, more where rounding would hide on which side of `limit` it lies.
-pub fn score(value: f64, limit: Option<f64>) -> String {
-    (4..=15)
-        .map(|digits| trimmed(value, digits))
-        .find(|text| limit.is_none_or(|limit| same_side(text, value, limit)))
+use std::time::Duration;
+
+use crate::domain::{Direction, MetricSpec, Usd};
+
+/// Shown where there is no number.
+pub const NONE: &str = "–";
+
+/// A mean: `0.813`.
+pub fn score(value: f64) -> String {
+    fixed(value, 3)
+}
+
+/// A mean beside the limit it is compared with: with as many digits as show on which side it is.
+pub fn beside(value: f64, limit: f64) -> String {
+    (3..=17)
+        .map(|places| fixed(value, places))
+        .find(|text| text.parse::<f64>().is_ok_and(|shown| shown.partial_cmp(&limit) == value.partial_cmp(&limit)))
         .unwrap_or_else(|| value.to_string())
 }
 
-fn same_side(text: &str, value: f64, limit: f64) -> bool {
-    text.parse::<f64>().is_ok_and(|shown| shown.partial_cmp(&limit) == value.partial_cmp(&limit))
+/// Two means with as many digits as tell them apart: `0.813 → 0.381`.
+pub fn pair(baseline: f64, current: f64) -> String {
+    let places = (3..=9).find(|places| baseline == current || fixed(baseline, *places) != fixed(current, *places));
+    let places = places.unwrap_or(9);
+    format!("{} → {}", fixed(baseline, places), fixed(current, places))
 }
 
-fn trimmed(value: f64, digits: usize) -> String {
-    let text = format!("{value:.digits$}");
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+/// One case's score, without zeros at its end: `1`, `0.25`.
+pub fn case_score(value: f64) -> String {
+    let text = fixed(value, 4);
+    let short = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    short.to_owned()
 }
 
-/// A change, with its sign; a true minus for people.
-pub fn change(value: f64) -> String {
-    let text = trimmed(value.abs(), 4);
-    match value {
-        _ if text == "0" => "0".to_owned(),
-        value if value < 0.0 => format!("−{text}"),
-        _ => format!("+{text}"),
+/// A number as the suite says it.
+pub fn limit(value: f64) -> String {
+    finite(value, |value| format!("{value}"))
+}
+
+/// A size on the unit scale in points: `5`, `2.5`.
+pub fn margin(share: f64) -> String {
+    case_score(share * 100.0)
+}
+
+/// A difference in the metric's own scale as points, negative for worse: `-43.3`. What is not zero never reads as zero.
+pub fn points(difference: f64, spec: Option<&MetricSpec>) -> String {
+    signed_points(turned(difference, spec), 0.0)
+}
+
+/// The ends of a change's interval in points, the worse first: `-50.9 to -35.8`. The worse end is visibly on its side of the margin
+/// (unit scale), which decides.
+pub fn points_interval([low, high]: [f64; 2], spec: Option<&MetricSpec>, margin: Option<f64>) -> String {
+    let lower_is_better = spec.is_some_and(|spec| spec.direction == Direction::Lower);
+    let (low, high) = if lower_is_better { (high, low) } else { (low, high) };
+    format!("{} to {}", signed_points(turned(low, spec), margin.map_or(0.0, |margin| -margin)), points(high, spec))
+}
+
+/// Share of the scale, negative for worse.
+fn turned(difference: f64, spec: Option<&MetricSpec>) -> f64 {
+    let (lo, hi) = spec.map_or((0.0, 1.0), |spec| spec.kind.range());
+    let share = if hi > lo { difference / (hi - lo) } else { difference };
+    match spec.map(|spec| spec.direction) {
+        Some(Direction::Lower) => -share,
+        Some(Direction::Higher) | None => share,
     }
 }
 
-/// A p-value: two significant digits (statistics §5.3, §19.4).
+/// With as many digits as show on which side of `border` the value is.
+fn signed_points(share: f64, border: f64) -> String {
+    let (value, border) = (share * 100.0, border * 100.0);
+    finite(value, |value| {
+        let sided = |text: &String| {
+            let shown: f64 = text.parse().unwrap_or_default();
+            shown.partial_cmp(&border) == value.partial_cmp(&border) && (shown == 0.0) == (value == 0.0)
+        };
+        let text = (1..=6).map(|places| fixed(value, places)).find(sided).unwrap_or_else(|| fixed(value, 6));
+        if text.starts_with('-') || value <= 0.0 { text } else { format!("+{text}") }
+    })
+}
+
+/// The ends of a mean's interval, visibly on their sides of the limit.
+pub fn score_interval(ends: [f64; 2], limit: Option<f64>) -> String {
+    let [low, high] = ends.map(|end| limit.map_or_else(|| score(end), |limit| beside(end, limit)));
+    format!("{low} to {high}")
+}
+
+/// For machines: the shortest digits that read back as the same number.
+pub fn exact(value: f64) -> String {
+    if value != 0.0 && value.abs() < 1e-4 { format!("{value:e}") } else { value.to_string() }
+}
+
+/// Two significant digits: `0.012`, `1.2e-5`, `<1e-12`.
 pub fn p_value(p: f64) -> String {
-    if p < 1e-12 {
-        return "<1e-12".to_owned();
-    }
-    if p < 1e-4 {
-        return format!("{p:.1e}");
-    }
-    let digits = (1.0 - p.log10().floor()).clamp(1.0, 6.0) as usize;
-    format!("{p:.digits$}")
+    finite(p, |p| {
+        if p < 1e-12 {
+            return "<1e-12".to_owned();
+        }
+        if p < 1e-4 {
+            return format!("{p:.1e}");
+        }
+        // Rounding may carry into the next digit: 0.0999 is 0.10.
+        let rounded: f64 = format!("{p:.1e}").parse().unwrap_or(p);
+        let places = (1..=5).find(|places| rounded >= 10_f64.powi(-places)).unwrap_or(5);
+        let places = usize::try_from(places).unwrap_or(5) + 1;
+        format!("{rounded:.places$}")
+    })
 }
 
-/// `n of planned`.
+/// `140`, or `134 of 140` where some are missing.
 pub fn share(n: u64, planned: u64) -> String {
-    if n == planned || planned == 0 { n.to_string() } else { format!("{n} of {planned}") }
+    if n >= planned { count(n) } else { format!("{} of {}", count(n), count(planned)) }
+}
+
+/// A rate as a percentage; none over nothing.
+pub fn rate(n: u64, of: u64) -> String {
+    if of == 0 {
+        return "none".to_owned();
+    }
+    let percent = n as f64 * 100.0 / of as f64;
+    match n {
+        0 => "0%".to_owned(),
+        n if n == of => "100%".to_owned(),
+        // Neither rounds to all nor to nothing.
+        _ => format!("{:.1}%", percent.clamp(0.1, 99.9)),
+    }
+}
+
+/// `12,345`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + 4);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 case`, `3 cases`.
+pub fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+/// `812 ms`, `3.2 s`, `4 min 05 s`, `3 h 12 min`, `3 d 04 h`.
+pub fn duration(time: Duration) -> String {
+    let (seconds, millis) = (time.as_secs(), time.as_millis());
+    match seconds {
+        0 => format!("{millis} ms"),
+        1..60 => format!("{:.1} s", time.as_secs_f64().min(59.9)),
+        60..3_600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {:02} min", seconds / 3_600, seconds % 3_600 / 60),
+        _ => format!("{} d {:02} h", seconds / 86_400, seconds % 86_400 / 3_600),
+    }
+}
+
+/// US dollars with at least two digits that count: `$12.34`, `$0.0012`.
+pub fn money(Usd(dollars): Usd) -> String {
+    finite(dollars, |dollars| {
+        if dollars > 0.0 && dollars < 0.000_1 {
+            return "<$0.0001".to_owned();
+        }
+        let places = if dollars == 0.0 || dollars >= 0.1 { 2 } else { 4 };
+        format!("${dollars:.places$}")
+    })
+}
+
+fn fixed(value: f64, places: usize) -> String {
+    finite(value, |value| {
+        let text = format!("{value:.places$}");
+        // "-0.000" is no number that people know.
+        if text.starts_with('-') && text.bytes().all(|byte| matches!(byte, b'-' | b'0' | b'.')) {
+            return text.trim_start_matches('-').to_owned();
+        }
+        text
+    })
+}
+
+fn finite(value: f64, show: impl FnOnce(f64) -> String) -> String {
+    if value.is_finite() { show(value) } else { "none".to_owned() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::ScoreKind;
 
-    #[test]
-    fn a_value_just_below_the_limit_is_seen_to_be_below() {
-        assert_eq!(score(0.79996, Some(0.8)), "0.79996");
-        assert_eq!(score(0.799_996, Some(0.8)), "0.799996");
-        assert_eq!(score(0.8, Some(0.8)), "0.8");
-        assert_eq!(score(0.123_456, None), "0.1235");
+    fn spec(kind: ScoreKind, direction: Direction) -> MetricSpec {
+        MetricSpec { name: "m".into(), kind, direction, pass_mark: None, fingerprint: None }
     }
 
     #[test]
-    fn changes_carry_their_sign() {
-        assert_eq!((change(-0.05), change(0.25), change(0.000_001)), ("−0.05".into(), "+0.25".into(), "0".into()));
+    fn a_value_is_visibly_on_its_side_of_the_limit() {
+        assert_eq!(beside(0.79996, 0.8), "0.79996");
+        assert_eq!(beside(0.799_999_6, 0.8), "0.7999996");
+        assert_eq!(beside(0.8, 0.8), "0.800");
+        assert_eq!(beside(0.5, 0.8), "0.500");
+        assert_eq!(pair(0.80004, 0.79996), "0.80004 → 0.79996");
+        assert_eq!(pair(0.5, 0.5), "0.500 → 0.500");
+    }
+
+    #[test]
+    fn changes_are_points_and_negative_is_worse() {
+        assert_eq!(points(-0.4328, None), "-43.3");
+        assert_eq!(points(0.000_01, None), "+0.001");
+        assert_eq!(points(-0.0, None), "0.0");
+        let grade = spec(ScoreKind::Ordinal { lo: 1, hi: 5 }, Direction::Higher);
+        assert_eq!(points(-1.0, Some(&grade)), "-25.0");
+        let errors = spec(ScoreKind::UNIT, Direction::Lower);
+        assert_eq!(points(0.05, Some(&errors)), "-5.0");
+        assert_eq!(points_interval([-0.01, 0.05], Some(&errors), None), "-5.0 to +1.0");
+        assert_eq!(points_interval([-0.04998, 0.01], None, Some(0.05)), "-4.998 to +1.0");
+        assert_eq!(points_interval([-0.05, 0.01], None, Some(0.05)), "-5.0 to +1.0");
+        assert_eq!(score_interval([0.74, 0.79996], Some(0.8)), "0.740 to 0.79996");
     }
 
     #[test]
     fn p_values_have_two_significant_digits() {
-        assert_eq!(p_value(0.0123), "0.012");
-        assert_eq!(p_value(0.5), "0.50");
-        assert_eq!(p_value(0.000_012_3), "1.2e-5");
-        assert_eq!(p_value(0.0), "<1e-12");
+        let shown: Vec<String> = [0.0, 1.23e-5, 0.0123, 0.0999, 0.5, 0.997, 1.0, 0.000_123].map(p_value).into();
+        assert_eq!(shown, ["<1e-12", "1.2e-5", "0.012", "0.10", "0.50", "1.00", "1.00", "0.00012"]);
+    }
+
+    #[test]
+    fn rates_over_nothing_are_none_and_nothing_rounds_to_all() {
+        let shown = [rate(0, 0), rate(0, 5), rate(5, 5), rate(9_999, 10_000), rate(1, 100_000)];
+        assert_eq!(shown, ["none", "0%", "100%", "99.9%", "0.1%"]);
+    }
+
+    #[test]
+    fn times_and_money_read_as_people_say_them() {
+        let times: Vec<String> = [0, 812, 3_210, 59_999, 245_000, 11_520_000, 273_600_000]
+            .map(|ms| duration(Duration::from_millis(ms)))
+            .into();
+        assert_eq!(times, ["0 ms", "812 ms", "3.2 s", "59.9 s", "4 min 05 s", "3 h 12 min", "3 d 04 h"]);
+        let sums: Vec<String> = [0.0, 0.000_01, 0.001_23, 0.5, 12.345, f64::NAN].map(|usd| money(Usd(usd))).into();
+        assert_eq!(sums, ["$0.00", "<$0.0001", "$0.0012", "$0.50", "$12.35", "none"]);
+        assert_eq!(count(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn what_is_no_number_is_said_to_be_none() {
+        for shown in [score(f64::NAN), points(f64::INFINITY, None), p_value(f64::NAN), case_score(f64::NEG_INFINITY)] {
+            assert_eq!(shown, "none");
+        }
+        assert_eq!(
+            (case_score(1.0), case_score(0.25), case_score(-0.0), margin(0.025)),
+            ("1".into(), "0.25".into(), "0".into(), "2.5".into())
+        );
     }
 }

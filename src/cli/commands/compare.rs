@@ -35,13 +35,13 @@ pub(in crate::cli) fn execute(args: &CompareArgs, env: &Env) -> Result<(ExitCode
     };
     let view = reports::view(&run, &verdict, found, texts.as_ref(), redactor);
     match args.format {
-        Format::Human => screen::out(&report::screen(&view)),
+        Format::Human => screen::out(&report::screen(&view, report::Screen::stdout())),
         Format::Json => screen::out(&report::verdict_json(&view).map_err(Failed::CouldNot)?),
     }
     if let Some(folder) = &args.out {
-        reports::write(&view, folder)?;
+        reports::write(&view, &report::ReportSettings::default(), folder)?;
     }
-    Ok((ExitCode::of_verdict(verdict.exit_code), view.redactor.redact(&verdict.headline)))
+    Ok((ExitCode::of_verdict(verdict.exit_code), view.redactor().redact(&verdict.headline)))
 }
 
 /// The run under test; a file of several runs leaves open which one.

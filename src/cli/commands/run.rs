@@ -1,5 +1,6 @@
 //! `scoregate run [SUITE]`: the only place that knows what follows what.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
 use crate::cli::prepare::{Prepared, baseline, prepare};
 use crate::cli::{publish, reports, screen, signals};
-use crate::domain::{Env, Event, EventSink, FailureKind, Redactor, RetryClass, Run};
+use crate::domain::{Env, EventSink, FailureKind, RetryClass, Run};
 use crate::engine::{Caller, cancellation};
 use crate::gate::{BaselineState, judge};
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
@@ -33,7 +34,7 @@ fn measure_and_judge(
     folder: &std::path::Path,
     env: &Env,
 ) -> Result<(ExitCode, String), Failed> {
-    let Prepared { suite, dataset, plan, policy, reports: _ } = prepared;
+    let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
     let redactor = plan.redactor.clone();
     let baseline = match &args.baseline {
         Some(path) => super::compare::load(path, &[])?,
@@ -56,8 +57,7 @@ fn measure_and_judge(
         let (canceller, cancel) = cancellation();
         let caught = signals::listen(canceller)
             .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
-        let masked = redactor.clone();
-        let events: Arc<dyn EventSink> = Arc::new(move |event| tell(event, &masked));
+        let events: Arc<dyn EventSink> = Arc::new(report::Progress::stderr(progress_style(env), redactor.clone()));
         let retry = (suite.run.retry_attempts, suite.run.retry_max_elapsed);
         let workers = plan.limits.workers;
         let caller = Caller::new(attempts, ledger, workers, retry, cancel.clone(), Arc::clone(&events));
@@ -77,8 +77,8 @@ fn measure_and_judge(
         BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => None,
     };
     let view = reports::view(&run, &verdict, found, texts.as_ref(), redactor);
-    screen::out(&report::screen(&view));
-    let written = reports::write(&view, folder);
+    screen::out(&report::screen(&view, report::Screen::stdout()));
+    let written = reports::write(&view, &settings, folder);
     screen::out(&format!("\nreports: {}\n", folder.display()));
     let code = match &written {
         Ok(()) => caught.code().unwrap_or(ExitCode::of_verdict(verdict.exit_code)),
@@ -88,31 +88,17 @@ fn measure_and_judge(
         publish::publish(&view, folder, code, !args.no_comment, env);
     }
     written?;
-    Ok((code, view.redactor.redact(&verdict.headline)))
+    Ok((code, view.redactor().redact(&verdict.headline)))
 }
 
 fn asks(evaluator: &crate::evaluator::Ready) -> bool {
     matches!(evaluator.way, crate::evaluator::Way::Asking(_))
 }
 
-/// Progress for people: what is worth a line.
-fn tell(event: Event, redactor: &Redactor) {
-    match event {
-        Event::Retried { endpoint, what, wait } => {
-            let text = format!("retrying {endpoint} in {:.1} s: {what}", wait.as_secs_f64());
-            screen::err(&report::escape::terminal(&redactor.redact(&text), 300));
-        }
-        Event::EndpointStopped { endpoint, why } => {
-            let text = format!("{endpoint} will be asked no more: {why}");
-            screen::err(&report::escape::terminal(&redactor.redact(&text), 300));
-        }
-        Event::Note { text } => screen::err(&report::escape::terminal(&redactor.redact(&text), 300)),
-        Event::Started { .. }
-        | Event::Finished { .. }
-        | Event::Waiting { .. }
-        | Event::Cancelled { .. }
-        | Event::Ended => {}
-    }
+/// A bar where somebody watches; lines in a log.
+fn progress_style(env: &Env) -> report::ProgressStyle {
+    let watched = std::io::stderr().is_terminal() && env.get("CI").is_none() && env.get("TERM") != Some("dumb");
+    if watched { report::ProgressStyle::Bar } else { report::ProgressStyle::Lines }
 }
 
 /// Recorded answers and computed scores need no connection; whoever asks for one is told so.

@@ -1,0 +1,207 @@
+//! The suite of one target and metric: a test case a case.
+
+use std::collections::HashMap;
+
+use junit_report::{Duration, TestCase, TestResult};
+
+use super::Suite;
+use super::dialect::{Extra, cdata};
+use super::label::{Labels, Taken};
+use crate::domain::{BrokenCase, CaseRecord, Cell, FailureKind, Side, SkipReason, TargetName};
+use crate::report::clean::Clean;
+use crate::report::escape::{xml_attribute, xml_body};
+use crate::report::number;
+use crate::report::view::{Shown, View};
+
+const MESSAGE: usize = 300;
+const TEXT: usize = 1_000;
+const BODY: usize = 6_000;
+/// Errors whose texts are read; later ones keep their kind.
+const READ: usize = 2_000;
+
+/// The texts behind failures and errors.
+pub(super) struct Texts<'v, 'a> {
+    view: &'v View<'a>,
+    broken: HashMap<(&'v str, &'v str, &'v str), &'v BrokenCase>,
+    shown: HashMap<(&'v str, &'v str), &'v Shown>,
+    left: usize,
+}
+
+impl<'v, 'a> Texts<'v, 'a> {
+    pub(super) fn new(view: &'v View<'a>) -> Self {
+        let failed = view.verdict.exit_code != 0;
+        let decisive = view.verdict.broken.iter().filter(|case| case.decisive && failed);
+        let broken = decisive.map(|case| ((&*case.case, &*case.target, &*case.metric), case)).collect();
+        let shown = view.broken.iter().map(|shown| ((&*shown.key.0, &*shown.key.1), shown)).collect();
+        Self { view, broken, shown, left: READ }
+    }
+
+    /// The message of an outcome's failure, or of one metric's.
+    fn message(&mut self, offset: u64, metric: &str) -> Option<Clean> {
+        self.left = self.left.checked_sub(1)?;
+        let line = self.view.texts?.outcome(offset)?;
+        let score = line.scores.into_iter().find(|score| score.metric == metric);
+        let failure =
+            score.and_then(|score| score.error.or(score.unusable)).filter(|failure| !failure.message.is_empty());
+        let failure = failure.or(line.error)?;
+        Some(self.view.cleaner.line(&failure.message, TEXT)).filter(|message| !message.is_blank())
+    }
+
+    fn details(&self, case: &CaseRecord) -> Option<&'v Shown> {
+        self.shown.get(&(&*case.id, &*case.target)).copied()
+    }
+}
+
+pub(super) fn suite(
+    view: &View<'_>,
+    target: &TargetName,
+    at: usize,
+    labels: &Labels,
+    texts: &mut Texts<'_, '_>,
+) -> Suite {
+    let metric = view.run.header.metrics.get(at).map_or("", |metric| &*metric.name);
+    let name = format!("{} / {}{}", labels.suite, labels.metric(metric), labels.of_target(target));
+    let mut suite = Suite::new(view, &name);
+    let mut taken = Taken::default();
+    for case in view.run.cases.iter().filter(|case| case.target == *target) {
+        let name = format!("{} / {}{}", labels.case(&case.id), labels.metric(metric), labels.of_target(target));
+        let name = taken.unique(name, &[&case.id, metric, target]);
+        let mut test = TestCase::success(&name, time(case));
+        let (result, properties) = result(case, at, metric, texts);
+        test.result = result;
+        test.set_classname(&labels.class(labels.case(&case.id)));
+        let place = case.place.as_ref();
+        if let Some(place) = place {
+            test.set_filepath(xml_attribute(&view.cleaner.line(&place.file, 500)).as_str());
+        }
+        suite.tests.add_testcase(test);
+        suite.extras.push(Extra { line: place.map(|place| place.line.max(1)), properties });
+    }
+    suite
+}
+
+/// The answers' mean latency in whole milliseconds; nothing where none was measured now.
+fn time(case: &CaseRecord) -> Duration {
+    let times = case.trials.iter().filter_map(|trial| trial.latency_ms).filter(|ms| ms.is_finite() && *ms >= 0.0);
+    let (sum, count) = times.fold((0.0, 0_u32), |(sum, count), ms| (sum + ms, count + 1));
+    if count == 0 {
+        return Duration::ZERO;
+    }
+    // A clock's nonsense is no reason to fail.
+    Duration::milliseconds((sum / f64::from(count)).round().min(1e12) as i64)
+}
+
+fn result(
+    case: &CaseRecord,
+    at: usize,
+    metric: &str,
+    texts: &mut Texts<'_, '_>,
+) -> (TestResult, Vec<(&'static str, String)>) {
+    let cells = || case.trials.iter().filter_map(|trial| Some((trial, trial.cells.get(at).copied().flatten()?)));
+    let values: Vec<f64> = cells()
+        .filter_map(|(_, cell)| match cell {
+            Cell::Value { value, .. } => Some(value),
+            Cell::Error { .. } | Cell::Unusable { .. } | Cell::Skipped(_) => None,
+        })
+        .collect();
+    let mut properties = Vec::new();
+    if !values.is_empty() {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        properties.push(("score", number::exact(mean)));
+        if values.len() > 1 {
+            let all: Vec<String> = values.iter().copied().map(number::exact).collect();
+            properties.push(("trials", all.join(" ")));
+        }
+    }
+    let attempts: u32 = case.trials.iter().map(|trial| trial.attempts).max().unwrap_or_default();
+    if attempts > 1 {
+        properties.push(("attempts", attempts.to_string()));
+    }
+    let decisive = texts.broken.get(&(&*case.id, &*case.target, metric)).copied();
+    if let Some(broken) = decisive {
+        return (failure(texts.view, case, broken, texts.details(case)), properties);
+    }
+    if !values.is_empty() {
+        return (TestResult::Success, properties);
+    }
+    let lost = cells().find_map(|(trial, cell)| match cell {
+        Cell::Error { kind, side } => Some((trial.offset, kind, side)),
+        Cell::Unusable { kind } => Some((trial.offset, kind, Side::Infra)),
+        Cell::Value { .. } | Cell::Skipped(_) => None,
+    });
+    let unanswered = || {
+        let trial = case.trials.iter().find(|trial| trial.answered.is_err())?;
+        let (kind, side) = trial.answered.err()?;
+        Some((trial.offset, kind, side))
+    };
+    if let Some((offset, kind, side)) = lost.or_else(unanswered) {
+        return (error(case, (offset, kind, side), metric, texts), properties);
+    }
+    let why = match cells().next() {
+        Some((_, Cell::Skipped(SkipReason::NotApplicable))) => "the metric does not apply to this case",
+        Some((_, Cell::Skipped(SkipReason::NotMeasured))) => "it was planned and left out",
+        _ => "no score was recorded",
+    };
+    let skipped = TestResult::SkippedWithCause {
+        type_: "skipped".to_owned(),
+        message: why.to_owned(),
+        cause: Some(why.to_owned()),
+    };
+    (skipped, properties)
+}
+
+fn failure(view: &View<'_>, case: &CaseRecord, broken: &BrokenCase, shown: Option<&Shown>) -> TestResult {
+    let score = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), number::case_score);
+    let metric = view.cleaner.line(&broken.metric, 60);
+    let moved = match (broken.baseline, broken.current) {
+        (None, Some(current)) => format!("{metric} is {}", number::case_score(current)),
+        (baseline, current) => format!("{metric} {} → {}", score(baseline), score(current)),
+    };
+    let one = shown.and_then(|shown| shown.moves.iter().find(|one| one.key == broken.metric));
+    let reason = one.and_then(|one| one.reason.clone());
+    let because = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let mut body = place(view, case);
+    body.push(moved.clone());
+    if let Some(shown) = shown {
+        for (name, text) in [
+            ("asked", &shown.question),
+            ("expected", &shown.reference),
+            ("before", &shown.before),
+            ("now", &shown.now),
+            ("because", &reason),
+        ] {
+            body.extend(text.as_ref().map(|text| format!("{name}: {}", text.cut(TEXT))));
+        }
+    }
+    TestResult::Failure {
+        type_: if broken.baseline.is_some() { "regression" } else { "below_limit" }.to_owned(),
+        message: xml_attribute(&Clean::ours(format!("{moved}{because}")).cut(MESSAGE)).into_string(),
+        cause: Some(cdata(&xml_body(&Clean::ours(body.join("\n")).cut(BODY)))),
+    }
+}
+
+fn error(case: &CaseRecord, lost: (u64, FailureKind, Side), metric: &str, texts: &mut Texts<'_, '_>) -> TestResult {
+    let (offset, kind, side) = lost;
+    let said = texts.message(offset, metric).map(|message| format!(": {message}")).unwrap_or_default();
+    let who = match side {
+        Side::Target => "the system under test failed",
+        Side::Infra => "not measured",
+    };
+    let message = Clean::ours(format!("{who} ({}){said}", kind.word()));
+    let mut body = place(texts.view, case);
+    body.push(message.to_string());
+    TestResult::Error {
+        type_: kind.word().to_owned(),
+        message: xml_attribute(&message.cut(MESSAGE)).into_string(),
+        cause: Some(cdata(&xml_body(&Clean::ours(body.join("\n")).cut(BODY)))),
+    }
+}
+
+/// First in every body: readers turn it into a link.
+fn place(view: &View<'_>, case: &CaseRecord) -> Vec<String> {
+    let place = case.place.as_ref();
+    place
+        .map(|place| view.cleaner.line(&format!("{}:{}", place.file, place.line), 500).to_string())
+        .into_iter()
+        .collect()
+}

@@ -1,0 +1,69 @@
+//! `junit.xml`: one suite `gate` with a test case a rule, then one suite a target and metric with a test case a case.
+//!
+//! The number of failures is zero exactly when the gate passes: a low score under a mean rule is a passing test case with its
+//! score as a property; it fails only where it made the gate fail. What could not be measured is an error. Dialect and readers:
+//! Azure Pipelines takes the failure's message attribute, GitLab only its body, most drop properties, so the facts stand in the body too.
+//!
+//! `junit-report` writes a suite from sanitised text; [`dialect`] adds what it cannot write. One suite is in memory at a time.
+
+mod dialect;
+mod gate;
+mod label;
+mod metric;
+
+use junit_report::{OffsetDateTime, Report, TestSuite};
+
+use super::settings::ReportSettings;
+use super::view::View;
+use dialect::{Extra, Totals};
+use label::Labels;
+
+pub(super) fn render(view: &View<'_>, settings: &ReportSettings) -> Result<Vec<u8>, String> {
+    let labels = Labels::new(view);
+    let mut body = Vec::new();
+    let mut totals = Totals::default();
+    let mut write = |suite: Suite| -> Result<(), String> {
+        let own = Totals::of(&suite.tests);
+        totals.add(own);
+        let mut report = Report::new();
+        report.add_testsuite(suite.tests);
+        let mut plain = Vec::new();
+        report.write_xml(&mut plain).map_err(|error| error.to_string())?;
+        dialect::rewrite(&plain, &own, &suite.extras, settings.junit_strict, &mut body)
+    };
+    write(gate::suite(view, &labels))?;
+    let mut texts = metric::Texts::new(view);
+    for target in &view.run.header.targets_or_default() {
+        for at in 0..view.run.header.metrics.len() {
+            write(metric::suite(view, target, at, &labels, &mut texts))?;
+        }
+    }
+    dialect::document(&labels.suite, &timestamp(started(view)), settings.junit_strict, &totals, &body)
+}
+
+/// A suite and what `junit-report` cannot say of its test cases, in the same order.
+struct Suite {
+    tests: TestSuite,
+    extras: Vec<Extra>,
+}
+
+impl Suite {
+    fn new(view: &View<'_>, name: &str) -> Self {
+        let mut tests = TestSuite::new(name);
+        tests.set_timestamp(started(view));
+        Self { tests, extras: Vec::new() }
+    }
+}
+
+/// The run's start; the epoch where a foreign file does not say it: the same file gives the same bytes.
+fn started(view: &View<'_>) -> OffsetDateTime {
+    let started = view.run.header.started.as_deref().and_then(|text| text.parse::<jiff::Timestamp>().ok());
+    let seconds = started.map_or(0, jiff::Timestamp::as_second);
+    OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH)
+}
+
+fn timestamp(time: OffsetDateTime) -> String {
+    let time = time.unix_timestamp();
+    jiff::Timestamp::from_second(time)
+        .map_or_else(|_| String::new(), |time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}

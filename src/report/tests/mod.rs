@@ -1,0 +1,37 @@
+//! Every renderer with the same samples; hostile texts in every sink; the cases of `fixtures/cases` that concern reports.
+
+mod cases;
+mod hosts;
+mod junit;
+mod markdown;
+mod properties;
+mod readable;
+
+use super::samples::Sample;
+use super::{ReportSettings, Screen, screen};
+
+fn plain(width: usize) -> Screen {
+    Screen { width, styled: false }
+}
+
+fn console(sample: &Sample, width: usize) -> String {
+    screen(&sample.view(), plain(width))
+}
+
+fn file(sample: &Sample, name: &str) -> String {
+    file_with(sample, name, &ReportSettings::default())
+}
+
+fn file_with(sample: &Sample, name: &str, settings: &ReportSettings) -> String {
+    let kind = super::KINDS.iter().find(|kind| kind.file == name).unwrap();
+    String::from_utf8(kind.bytes(&sample.view(), settings).unwrap()).unwrap()
+}
+
+/// The lines of a fixture of texts, one by one and together.
+fn texts(file: &str) -> Vec<String> {
+    let bytes = std::fs::read(format!("fixtures/cases/{file}")).unwrap();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let mut texts: Vec<String> = text.lines().map(str::to_owned).filter(|line| !line.is_empty()).collect();
+    texts.push(text);
+    texts
+}

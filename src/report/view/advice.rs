@@ -1,0 +1,71 @@
+//! What to do next: it comes from the result.
+
+use super::trouble::Trouble;
+use super::{NAME, spec_of};
+use crate::domain::{Comparison, Reason, RuleKind, Run, Severity, Verdict};
+use crate::report::clean::{Clean, Cleaner};
+use crate::report::word;
+
+/// More than this nobody reads.
+const LINES: usize = 6;
+
+pub(super) fn advice(run: &Run, verdict: &Verdict, troubles: &[Trouble], cleaner: &Cleaner) -> Vec<Clean> {
+    let mut advice: Vec<String> = Vec::new();
+    let mut say = |text: String| {
+        if !advice.contains(&text) {
+            advice.push(text);
+        }
+    };
+    if verdict.partial || run.completion.is_none() {
+        say("run again: what was paid for is kept and not paid again".to_owned());
+    }
+    for trouble in troubles.iter().take(3) {
+        if let Some(remedy) = word::remedy(trouble.kind) {
+            say(format!("{} ({}): {remedy}", trouble.kind.word(), trouble.what));
+        }
+    }
+    for rule in verdict.rules.iter().filter(|rule| rule.severity != Severity::Ok) {
+        if let Some(text) = of_rule(rule, verdict) {
+            say(text);
+        }
+    }
+    if !verdict.comparable {
+        say("measure the baseline again on the base branch with the new way of measuring".to_owned());
+    }
+    advice.iter().take(LINES).map(|text| cleaner.line(text, NAME * 3)).collect()
+}
+
+fn of_rule(rule: &Comparison, verdict: &Verdict) -> Option<String> {
+    let text = match (rule.rule, rule.reason) {
+        (RuleKind::Complete, Reason::NoCases) => "check `dataset`, `where` and `sample`: no case was selected",
+        (RuleKind::Complete, _) => "run again: what was paid for is kept and not paid again",
+        (_, Reason::NoBaseline) => {
+            "accept a good run as the baseline, on the main branch: `scoregate baseline update scoregate-out/results.jsonl --to FILE`"
+        }
+        (_, Reason::BaselineUnusable) => {
+            "restore the baseline from version control, or write it anew on the main branch"
+        }
+        (RuleKind::NewErrors, _) => "look at the cases without an answer first: the system under test failed on them",
+        (RuleKind::Coverage, _) => "get the missing scores measured: a verdict needs nearly all of them",
+        (RuleKind::MustPass | RuleKind::EachCase, _) if rule.severity == Severity::Fail => {
+            "fix the cases named by the rule: their failing alone fails the build, whatever the means say"
+        }
+        (RuleKind::NotWorse | RuleKind::MaxDrop, Reason::Mean | Reason::Breaks | Reason::DropTooLarge) => {
+            "look at the broken cases, worst first; if the new level is wanted, accept it on the main branch with \
+             `scoregate baseline update`"
+        }
+        (RuleKind::Threshold | RuleKind::PassRate | RuleKind::Percentile, Reason::ThresholdMissed) => {
+            let spec = spec_of(verdict, &rule.metric);
+            let rule_text = word::rule(rule, spec);
+            return Some(format!(
+                "{}: the worst scores in results.jsonl show what keeps it from `{rule_text}`",
+                rule.metric
+            ));
+        }
+        (_, Reason::TooFewCases | Reason::NoSign | Reason::Suspicious | Reason::ThresholdUncertain) => {
+            "to settle what is inconclusive: more cases, more trials (`run.trials`) or more baseline runs, as each rule says"
+        }
+        _ => return None,
+    };
+    Some(text.to_owned())
+}

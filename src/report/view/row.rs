@@ -1,0 +1,135 @@
+//! One rule as a line of a table.
+
+use super::{NAME, PARAGRAPH, spec_of};
+use crate::domain::{Comparison, Direction, Reason, RuleKind, RuleVerdict, Severity, TargetName, Verdict};
+use crate::report::clean::{Clean, Cleaner};
+use crate::report::number::{self, NONE};
+use crate::report::word::{self, Mark};
+
+/// A rule with its numbers as they are shown.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub mark: Mark,
+    pub severity: Severity,
+    /// Met, or identical to the baseline.
+    pub holds: bool,
+    /// The metric, with its target where there are several; `whole run` for rules over it.
+    pub metric: Clean,
+    /// What is asked: `not worse (margin 5)`.
+    pub rule: Clean,
+    /// `0.813 → 0.381`, or the value alone.
+    pub values: String,
+    /// In points.
+    pub change: String,
+    /// Of the change in points, or of the value.
+    pub interval: String,
+    pub p: String,
+    pub p_adjusted: String,
+    /// Cases the rule is based on.
+    pub cases: String,
+    /// `3 up, 59 down, 72 same`.
+    pub moves: String,
+    /// `12 broke, 1.5 expected`.
+    pub breaks: String,
+    /// The smallest drop in points that would have been seen.
+    pub detectable: String,
+    pub method: Clean,
+    /// What was found: `worse`, `not worse`, `missed (warning)`.
+    pub finding: String,
+    pub explanation: Clean,
+}
+
+/// (rows, rules over the whole run that hold). What does most to the build comes first, then the suite's order.
+pub(super) fn rows(verdict: &Verdict, targets: &[TargetName], cleaner: &Cleaner) -> (Vec<Row>, Vec<&'static str>) {
+    let several = targets.len() > 1;
+    let mut rows = Vec::new();
+    let mut held = Vec::new();
+    for rule in &verdict.rules {
+        if rule.metric.is_empty() && rule.verdict == RuleVerdict::Met && rule.severity == Severity::Ok {
+            let name = word::check(rule.rule);
+            if !held.contains(&name) {
+                held.push(name);
+            }
+        } else {
+            rows.push(row(rule, verdict, several, cleaner));
+        }
+    }
+    rows.sort_by_key(|row| match row.severity {
+        Severity::Fail => 0,
+        Severity::Block => 1,
+        Severity::Warn => 2,
+        Severity::Ok => 3,
+    });
+    (rows, held)
+}
+
+fn row(rule: &Comparison, verdict: &Verdict, several: bool, cleaner: &Cleaner) -> Row {
+    let spec = spec_of(verdict, &rule.metric);
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
+    let interval = match (rule.ci, rule.delta) {
+        (Some(ends), Some(_)) => {
+            Some(number::points_interval(ends, spec, rule.limit.filter(|_| rule.rule == RuleKind::NotWorse)))
+        }
+        (Some(ends), None) => Some(number::score_interval(ends, rule.limit)),
+        (None, _) => None,
+    };
+    let moved = rule.up + rule.down + rule.same > 0;
+    let breaks = rule.breaks.map(|breaks| match rule.breaks_expected {
+        Some(expected) => format!("{} broke, {expected:.1} expected", number::count(breaks)),
+        None => format!("{} broke", number::count(breaks)),
+    });
+    Row {
+        mark: Mark::of(rule),
+        severity: rule.severity,
+        holds: rule.verdict == RuleVerdict::Met || rule.reason == Reason::Identical,
+        metric: name(rule, several, spec.is_some_and(|spec| spec.direction == Direction::Lower), cleaner),
+        rule: Clean::ours(word::rule(rule, spec)),
+        values: values(rule),
+        change: or_none(rule.delta.map(|delta| number::points(delta, spec))),
+        interval: or_none(interval),
+        p: or_none(rule.p.map(number::p_value)),
+        p_adjusted: or_none(rule.p_adjusted.map(number::p_value)),
+        cases: if rule.n == 0 && rule.planned == 0 { NONE.to_owned() } else { number::share(rule.n, rule.planned) },
+        moves: or_none(moved.then(|| {
+            format!(
+                "{} up, {} down, {} same",
+                number::count(rule.up),
+                number::count(rule.down),
+                number::count(rule.same)
+            )
+        })),
+        breaks: or_none(breaks),
+        detectable: or_none(rule.detectable.map(|share| number::margin((share * 1e4).ceil() / 1e4))),
+        method: cleaner.line(&rule.method, NAME),
+        finding: word::finding(rule),
+        explanation: cleaner.line(&rule.explanation, PARAGRAPH),
+    }
+}
+
+fn name(rule: &Comparison, several: bool, lower: bool, cleaner: &Cleaner) -> Clean {
+    let mut name = if rule.metric.is_empty() { "whole run".to_owned() } else { rule.metric.to_string() };
+    if several && !rule.target.is_empty() {
+        name = format!("{name} ({})", rule.target);
+    }
+    if lower {
+        name.push_str(" ↓");
+    }
+    cleaner.line(&name, NAME)
+}
+
+/// Both means for a comparison, the value for a limit; beside its limit a value keeps the digits that tell the side.
+fn values(rule: &Comparison) -> String {
+    match (rule.rule, rule.baseline, rule.current) {
+        (
+            RuleKind::Coverage | RuleKind::NewErrors | RuleKind::Baseline | RuleKind::Complete | RuleKind::MustPass,
+            ..,
+        ) => NONE.to_owned(),
+        (_, Some(baseline), Some(current)) => number::pair(baseline, current),
+        (_, None, Some(current)) => match rule.limit {
+            Some(limit) => number::beside(current, limit),
+            None => number::score(current),
+        },
+        (_, Some(baseline), None) => format!("{} → none", number::score(baseline)),
+        (_, None, None) => NONE.to_owned(),
+    }
+}

@@ -1,0 +1,207 @@
+//! The fixed words of every report.
+
+use super::number;
+use crate::domain::{
+    Comparison, Decision, Direction, FailureKind, MetricSpec, Reason, RuleKind, RuleVerdict, Severity,
+};
+
+/// How a rule's finding looks at a glance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    Good,
+    Better,
+    Bad,
+    /// Said, without effect on the build.
+    Warning,
+    /// The evidence does not suffice.
+    Open,
+    Nothing,
+}
+
+impl Mark {
+    pub fn of(rule: &Comparison) -> Self {
+        match (rule.severity, rule.verdict) {
+            (Severity::Fail, _) => Self::Bad,
+            (Severity::Block, RuleVerdict::Violated) => Self::Bad,
+            (Severity::Block, _) => Self::Open,
+            (Severity::Warn, _) | (Severity::Ok, RuleVerdict::Violated) => Self::Warning,
+            (Severity::Ok, RuleVerdict::Met) if rule.improved => Self::Better,
+            (Severity::Ok, RuleVerdict::Met) => Self::Good,
+            (Severity::Ok, RuleVerdict::Inconclusive) if rule.reason == Reason::Identical => Self::Good,
+            (Severity::Ok, RuleVerdict::Inconclusive | RuleVerdict::NotEvaluated) => Self::Nothing,
+        }
+    }
+
+    /// For a terminal: one column wide.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Good => "✓",
+            Self::Better => "▲",
+            Self::Bad => "✗",
+            Self::Warning => "!",
+            Self::Open => "?",
+            Self::Nothing => "·",
+        }
+    }
+
+    /// For Markdown.
+    pub fn picture(self) -> &'static str {
+        match self {
+            Self::Good => "✅",
+            Self::Better => "🔼",
+            Self::Bad => "❌",
+            Self::Warning => "⚠️",
+            Self::Open => "❔",
+            Self::Nothing => "➖",
+        }
+    }
+}
+
+/// The word of `verdict.json`, of outputs and of file names.
+pub fn decision(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Passed => "passed",
+        Decision::Failed => "failed",
+        Decision::Inconclusive => "inconclusive",
+        Decision::NotEvaluated => "not_evaluated",
+    }
+}
+
+/// What the rule asks: `not worse (margin 5)`, `at least 0.7`.
+pub fn rule(rule: &Comparison, spec: Option<&MetricSpec>) -> String {
+    let limit = rule.limit.map(number::limit).unwrap_or_default();
+    match rule.rule {
+        RuleKind::NotWorse => match rule.limit {
+            Some(margin) => format!("not worse (margin {})", number::margin(margin)),
+            None => "not worse".to_owned(),
+        },
+        RuleKind::MaxDrop => format!("drop at most {limit}"),
+        RuleKind::Threshold => format!("mean {} {limit}", side(rule, spec)),
+        RuleKind::PassRate => format!("pass rate {} {limit}", side(rule, None)),
+        RuleKind::EachCase => format!("each case {} {limit}", side(rule, spec)),
+        RuleKind::Percentile => format!("percentile {} {limit}", side(rule, spec)),
+        RuleKind::MustPass => "must pass".to_owned(),
+        RuleKind::Coverage => "enough measured".to_owned(),
+        RuleKind::NewErrors => "no new errors".to_owned(),
+        RuleKind::Baseline => "baseline".to_owned(),
+        RuleKind::Complete => "run complete".to_owned(),
+    }
+}
+
+/// `≥` or `≤`: a verdict and a value tell it; without them, the metric's direction.
+fn side(rule: &Comparison, spec: Option<&MetricSpec>) -> &'static str {
+    let by_direction = match spec.map(|spec| spec.direction) {
+        Some(Direction::Lower) => "≤",
+        Some(Direction::Higher) | None => "≥",
+    };
+    match (rule.verdict, rule.current.zip(rule.limit)) {
+        (RuleVerdict::Met, Some((current, limit))) if current > limit => "≥",
+        (RuleVerdict::Met, Some((current, limit))) if current < limit => "≤",
+        (RuleVerdict::Violated, Some((current, limit))) if current < limit => "≥",
+        (RuleVerdict::Violated, Some((current, limit))) if current > limit => "≤",
+        _ => by_direction,
+    }
+}
+
+/// What was found, and what it does to the build.
+pub fn finding(rule: &Comparison) -> String {
+    let found = match rule.verdict {
+        RuleVerdict::Met if rule.improved => "better",
+        RuleVerdict::Met => match rule.rule {
+            RuleKind::NotWorse if rule.reason == Reason::SmallDrop => "small drop",
+            RuleKind::NotWorse => "not worse",
+            RuleKind::MaxDrop => "within the limit",
+            _ => "met",
+        },
+        RuleVerdict::Violated => match rule.rule {
+            RuleKind::NotWorse if rule.reason == Reason::Breaks => "cases broke",
+            RuleKind::NotWorse => "worse",
+            RuleKind::MaxDrop => "dropped too far",
+            RuleKind::MustPass | RuleKind::EachCase => "cases failed",
+            RuleKind::NewErrors => "new errors",
+            _ => "missed",
+        },
+        RuleVerdict::Inconclusive if rule.reason == Reason::Identical => "identical",
+        RuleVerdict::Inconclusive => match rule.reason {
+            Reason::TooFewCases => "too few cases",
+            Reason::Missing | Reason::Coverage => "scores missing",
+            _ => "inconclusive",
+        },
+        RuleVerdict::NotEvaluated => match rule.reason {
+            Reason::NoBaseline => "no baseline",
+            Reason::JudgeMismatch => "not comparable",
+            _ => "not evaluated",
+        },
+    };
+    let effect = match (rule.severity, rule.verdict) {
+        (Severity::Ok, RuleVerdict::Violated) => " (reported only)",
+        (Severity::Warn, _) => " (warning)",
+        (Severity::Block, _) => " (blocks)",
+        (Severity::Ok | Severity::Fail, _) => "",
+    };
+    format!("{found}{effect}")
+}
+
+/// The short name of a rule over the whole run.
+pub fn check(kind: RuleKind) -> &'static str {
+    match kind {
+        RuleKind::NotWorse => "not worse than the baseline",
+        RuleKind::MaxDrop => "allowed drop",
+        RuleKind::Threshold => "threshold",
+        RuleKind::PassRate => "pass rate",
+        RuleKind::EachCase => "each case",
+        RuleKind::Percentile => "percentile",
+        RuleKind::MustPass => "must-pass cases",
+        RuleKind::Coverage => "enough was measured",
+        RuleKind::NewErrors => "no new errors",
+        RuleKind::Baseline => "baseline found",
+        RuleKind::Complete => "run complete",
+    }
+}
+
+/// The name of a rule in files for machines.
+pub fn rule_key(kind: RuleKind) -> &'static str {
+    match kind {
+        RuleKind::NotWorse => "not_worse",
+        RuleKind::MaxDrop => "max_drop",
+        RuleKind::Threshold => "threshold",
+        RuleKind::PassRate => "pass_rate",
+        RuleKind::EachCase => "each_case",
+        RuleKind::Percentile => "percentile",
+        RuleKind::MustPass => "must_pass",
+        RuleKind::Coverage => "coverage",
+        RuleKind::NewErrors => "new_errors",
+        RuleKind::Baseline => "baseline",
+        RuleKind::Complete => "complete",
+    }
+}
+
+/// What to do about failures of a kind; `None` where the message itself says it.
+pub fn remedy(kind: FailureKind) -> Option<&'static str> {
+    Some(match kind {
+        FailureKind::Timeout => "raise `run.timeout`, or look why answers take so long",
+        FailureKind::Connection => "check that the address is right and that the service runs",
+        FailureKind::RateLimited => "lower `run.workers`, or raise `run.retry.max_elapsed`; what was paid for is kept",
+        FailureKind::Quota => "raise the provider's quota, then run again; what was paid for is kept",
+        FailureKind::Auth => "check the key and its permissions",
+        FailureKind::NotFound => "check the address, the model's name and the deployment",
+        FailureKind::Server | FailureKind::Truncated => "run again; what was paid for is kept",
+        FailureKind::Malformed => "check the suite's `answer` and `contexts` paths against a real reply",
+        FailureKind::Empty => "look why the answer is empty",
+        FailureKind::Filtered => "look which text the content filter stopped",
+        FailureKind::Declined | FailureKind::Unusable => {
+            "look at the judge's raw replies in results.jsonl; a larger judge model usually keeps the form"
+        }
+        FailureKind::Command => "run the command by hand with the case's input",
+        FailureKind::Missing => "give these cases what the metric needs, or leave the metric out",
+        FailureKind::Budget => "raise `run.budget`, then run again; what was paid for is kept",
+        FailureKind::Redirect => "use the final address, or allow redirects",
+        FailureKind::Forbidden => "use an address that may be called",
+        FailureKind::Cancelled => "run again; what was paid for is kept",
+        FailureKind::BadRequest
+        | FailureKind::NotAScore
+        | FailureKind::NoAnswer
+        | FailureKind::Internal
+        | FailureKind::Recorded => return None,
+    })
+}

@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::domain::{Failure, FailureKind};
 
 /// The state of one endpoint.
 pub(super) struct Endpoint {
     pub(super) slots: Semaphore,
+    /// Wakes those who wait out a hold when the endpoint is stopped.
+    pub(super) stopping: Notify,
     state: Mutex<State>,
 }
 
@@ -24,7 +26,7 @@ struct State {
 
 impl Endpoint {
     fn new(slots: usize) -> Self {
-        Self { slots: Semaphore::new(slots), state: Mutex::default() }
+        Self { slots: Semaphore::new(slots), stopping: Notify::new(), state: Mutex::default() }
     }
 
     /// Holds back every worker for `wait` from now.
@@ -45,6 +47,8 @@ impl Endpoint {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let first = state.stopped.is_none();
         state.stopped.get_or_insert_with(|| (kind, why.to_owned()));
+        drop(state);
+        self.stopping.notify_waiters();
         first
     }
 

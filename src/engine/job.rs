@@ -1,5 +1,6 @@
 //! One case, target and trial, from question to scores.
 
+use std::ops::AddAssign;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -18,33 +19,45 @@ pub(super) struct Job {
     pub(super) trial: u32,
 }
 
-/// An outcome with what the judges took.
+/// An outcome with what it took.
 pub(super) struct Done {
     pub(super) outcome: Outcome,
+    pub(super) spent: Spent,
+}
+
+/// What was paid for in this invocation: neither recorded answers nor answers from the ledger.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Spent {
     pub(super) usage: Usage,
+    /// `None` where no price is known.
     pub(super) cost: Option<Usd>,
+}
+
+impl AddAssign for Spent {
+    fn add_assign(&mut self, more: Self) {
+        self.usage += more.usage;
+        if let Some(Usd(more)) = more.cost {
+            self.cost = Some(Usd(self.cost.map_or(0.0, |Usd(sum)| sum) + more));
+        }
+    }
 }
 
 /// Asks the target once, then all evaluators at once.
 pub(super) async fn carry_out(plan: &Plan, job: &Job, transport: &dyn Transport) -> Done {
     let Some(target) = plan.targets.get(job.target) else { return broken(plan, job, "a target without a place") };
     let answer = target.target.ask(&job.case, job.trial, transport).await;
-    let mut usage = Usage::default();
-    let mut cost = None;
+    let mut spent = Spent::default();
     let scores = match &answer {
         Err(failure) => plan.evaluators.iter().map(|evaluator| unanswered(evaluator, failure)).collect(),
         Ok(answer) => {
-            // What was paid for in this invocation: neither recorded answers nor answers from the ledger.
             if !target.free && !answer.cached {
-                usage += answer.usage;
-                add(&mut cost, answer.cost);
+                spent += Spent { usage: answer.usage, cost: answer.cost };
             }
             let subject = Subject { case: &job.case, answer, trial: job.trial };
             let asked = join_all(plan.evaluators.iter().map(|evaluator| measure(evaluator, subject, transport))).await;
             let mut scores = Vec::with_capacity(asked.len());
-            for (score, used, spent) in asked {
-                usage += used;
-                add(&mut cost, spent);
+            for (score, more) in asked {
+                spent += more;
                 scores.push(score);
             }
             scores
@@ -52,23 +65,18 @@ pub(super) async fn carry_out(plan: &Plan, job: &Job, transport: &dyn Transport)
     };
     let outcome =
         Outcome { case: Arc::clone(&job.case), target: Arc::clone(&target.name), trial: job.trial, answer, scores };
-    Done { outcome, usage, cost }
+    Done { outcome, spent }
 }
 
-async fn measure(evaluator: &Ready, subject: Subject<'_>, transport: &dyn Transport) -> (Score, Usage, Option<Usd>) {
+async fn measure(evaluator: &Ready, subject: Subject<'_>, transport: &dyn Transport) -> (Score, Spent) {
     let metric = evaluator.spec.name.clone();
     match &evaluator.way {
-        Way::Pure(scorer) => (Score { metric, measurement: scorer.score(subject) }, Usage::default(), None),
+        Way::Pure(scorer) => (Score { metric, measurement: scorer.score(subject) }, Spent::default()),
         Way::Asking(asking) => {
             let asked = asking.evaluate(subject, transport).await;
-            (Score { metric, measurement: asked.measurement }, asked.usage, asked.cost)
+            let spent = Spent { usage: asked.usage, cost: asked.cost };
+            (Score { metric, measurement: asked.measurement }, spent)
         }
-    }
-}
-
-fn add(sum: &mut Option<Usd>, more: Option<Usd>) {
-    if let Some(Usd(more)) = more {
-        *sum = Some(Usd(sum.map_or(0.0, |Usd(sum)| sum) + more));
     }
 }
 
@@ -89,5 +97,5 @@ pub(super) fn broken(plan: &Plan, job: &Job, why: &str) -> Done {
     let target = plan.targets.get(job.target).map_or_else(|| "?".into(), |target| Arc::clone(&target.name));
     let answer: Result<Answer, Failure> = Err(failure);
     let outcome = Outcome { case: Arc::clone(&job.case), target, trial: job.trial, answer, scores };
-    Done { outcome, usage: Usage::default(), cost: None }
+    Done { outcome, spent: Spent::default() }
 }

@@ -9,10 +9,10 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 
 use super::caller::Caller;
 use super::cancel::Cancel;
-use super::job::{Done, Job, broken, carry_out};
+use super::job::{Done, Job, Spent, broken, carry_out};
 use super::plan::Plan;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Case, CaseId, Completion, Event, EventSink, Run, Usage, Usd};
+use crate::domain::{Case, CaseId, Completion, Event, EventSink, Run, Usd};
 use crate::store::{ResultsWriter, RunBuilder, StoreError};
 
 /// What stops a run as a whole. A case's failure is an outcome, never this.
@@ -48,29 +48,29 @@ where
     let mut writer = ResultsWriter::create(results, &plan.header, plan.redactor.clone())?;
     let mut builder = RunBuilder::new(plan.header.clone());
     announce(&plan, events);
-    let mut totals = Totals::default();
-    let jobs = jobs(&plan, cases).take_while(|_| !cancel.is_cancelled());
+    let mut totals = Spent::default();
+    let jobs = jobs(&plan, cases).take_while(|_| !cancel.is_cancelled() && caller.ledger_trouble().is_none());
     let pending = Pending::default();
     let mut done = stream::iter(jobs)
         .map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job, pending.clone()))
         .buffered(plan.limits.window());
     while let Some(finished) = next(&mut done, &pending, events).await {
-        let Done { outcome, usage, cost } = finished?;
+        let Done { outcome, spent } = finished?;
         let (offset, line) = writer.append(&outcome)?;
         builder.outcome(&line, offset).map_err(|problem| StoreError::Corrupt {
             path: results.to_owned(),
             line: writer.outcomes(),
             problem,
         })?;
-        totals.add(usage, cost);
+        totals += spent;
         let outcome = Arc::new(outcome);
         events.emit(Event::Finished { outcome, done: writer.outcomes(), calls: caller.counts(), usage: totals.usage });
     }
     drop(done);
-    let complete = !cancel.is_cancelled();
+    let reason = incomplete(&plan, &caller, cancel, writer.outcomes());
     let completion = Completion {
-        complete,
-        reason: (!complete).then(|| "the run was cancelled".to_owned()),
+        complete: reason.is_none(),
+        reason,
         outcomes: writer.outcomes(),
         calls: caller.counts(),
         usage: totals.usage,
@@ -80,6 +80,18 @@ where
     writer.finish(&completion)?;
     events.emit(Event::Ended);
     Ok(builder.finish(Some(completion), Some(results.to_owned())))
+}
+
+/// Why a run is not complete; `None`: it is. What was planned is the sum of what came of it.
+fn incomplete(plan: &Plan, caller: &Caller, cancel: &Cancel, outcomes: u64) -> Option<String> {
+    if cancel.is_cancelled() {
+        return Some("the run was cancelled".to_owned());
+    }
+    if let Some(trouble) = caller.ledger_trouble() {
+        return Some(format!("answers could not be kept: {trouble}"));
+    }
+    let planned = plan.outcomes();
+    (outcomes != planned).then(|| format!("{planned} outcomes were planned, {outcomes} came"))
 }
 
 /// Silence after which the cases that are waited for are named.
@@ -136,25 +148,9 @@ impl Drop for Entered {
     }
 }
 
-#[derive(Default)]
-struct Totals {
-    usage: Usage,
-    cost: Option<Usd>,
-}
-
-impl Totals {
-    fn add(&mut self, usage: Usage, cost: Option<Usd>) {
-        self.usage += usage;
-        if let Some(Usd(more)) = cost {
-            self.cost = Some(Usd(self.cost.map_or(0.0, |Usd(sum)| sum) + more));
-        }
-    }
-}
-
 fn announce(plan: &Plan, events: &dyn EventSink) {
-    let each = u64::from(plan.limits.trials).saturating_mul(plan.targets.len() as u64);
     events.emit(Event::Started {
-        outcomes_planned: plan.header.cases.saturating_mul(each),
+        outcomes_planned: plan.outcomes(),
         cases: plan.header.cases,
         trials: plan.limits.trials,
         targets: plan.header.targets.clone(),

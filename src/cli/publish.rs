@@ -1,6 +1,6 @@
 //! Shows the verdict on the host this runs on. Nothing here changes the exit code.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::exit_code::ExitCode;
@@ -8,31 +8,50 @@ use super::screen;
 use crate::domain::{Env, Severity};
 use crate::host::{self, Annotation, AnnotationLevel, Outputs, Publication, Published};
 use crate::net::http_client;
-use crate::report::escape::terminal;
-use crate::report::{Remark, View, comment_markdown, remarks, summary_markdown};
+use crate::report::{Format, KINDS, Remark, ReportSettings, View, comment_markdown, remarks, summary_markdown};
 
 const CONNECT: Duration = Duration::from_secs(10);
 
+/// Whether a comment is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comment {
+    Yes,
+    No,
+}
+
 /// Comment, summary, outputs and annotations, where the host is known.
-pub(super) fn publish(view: &View<'_>, folder: &Path, code: ExitCode, comment: bool, env: &Env) {
+pub(super) fn publish(
+    view: &View<'_>,
+    settings: &ReportSettings,
+    folder: &Path,
+    code: ExitCode,
+    comment: Comment,
+    env: &Env,
+) {
     let Some(context) = host::detect(env) else { return };
     let publication = Publication {
         key: view.verdict.suite.clone(),
-        comment_markdown: comment.then(|| comment_markdown(view)),
+        comment_markdown: (comment == Comment::Yes).then(|| comment_markdown(view)),
         summary_markdown: summary_markdown(view, host::summary_room(&context).unwrap_or(usize::MAX)),
         annotations: annotations(view),
         outputs: Outputs {
             verdict: view.verdict.decision,
             exit_code: code.code(),
             regressions: view.verdict.rules.iter().filter(|rule| rule.severity == Severity::Fail).count() as u64,
-            junit_path: Some(folder.join("junit.xml")),
-            summary_path: Some(folder.join("summary.md")),
+            junit_path: path_of(Format::Junit, settings, folder),
+            summary_path: path_of(Format::Summary, settings, folder),
         },
     };
     match send(&context, &publication, env) {
         Ok(published) => tell(&published, &context.notes),
-        Err(problem) => screen::err(&terminal(&format!("warning: nothing was published: {problem}"), 600)),
+        Err(problem) => screen::message(&format!("warning: nothing was published: {problem}")),
     }
+}
+
+/// Where a report is, if it was asked for.
+fn path_of(format: Format, settings: &ReportSettings, folder: &Path) -> Option<PathBuf> {
+    let kind = KINDS.iter().find(|kind| kind.format == format && settings.wants(format))?;
+    Some(folder.join(kind.file))
 }
 
 fn send(context: &host::HostContext, publication: &Publication, env: &Env) -> Result<Published, String> {
@@ -44,13 +63,13 @@ fn send(context: &host::HostContext, publication: &Publication, env: &Env) -> Re
 
 fn tell(published: &Published, notes: &[String]) {
     for line in &published.lines {
-        screen::out(&format!("{line}\n"));
+        screen::data(&format!("{line}\n"));
     }
     for warning in &published.warnings {
-        screen::err(&terminal(&format!("warning: {warning}"), 1200));
+        screen::message(&format!("warning: {warning}"));
     }
     for note in notes.iter().chain(&published.notes) {
-        screen::err(&terminal(&format!("note: {note}"), 600));
+        screen::message(&format!("note: {note}"));
     }
 }
 

@@ -1,18 +1,37 @@
 //! The only place of this room that prints. A closed pipe or a full disk on a stream never changes a verdict.
+//!
+//! What people read passes the escape of terminals and logs, line by line; what programs read is written as it is.
 
 use std::io::Write as _;
 
 use super::exit_code::ExitCode;
 use crate::diagnostic::{Diagnostics, render};
+use crate::report::escape::{terminal, terminal_lines};
 
-pub(super) fn out(text: &str) {
+/// Characters of the last line and of a message.
+const LONGEST: usize = 2_000;
+
+/// Standard output for programs: JSON, a schema, a script, a host's own commands.
+pub(super) fn data(text: &str) {
     let mut stream = anstream::stdout().lock();
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
 }
 
+/// Standard output for people: lines that are laid out already.
+pub(super) fn out(text: &str) {
+    data(&terminal_lines(text));
+}
+
+/// Standard error: lines that are laid out already.
 pub(super) fn err(text: &str) {
     let mut stream = anstream::stderr().lock();
+    let text = terminal_lines(text);
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.write_all(b"\n"));
+}
+
+/// One message on standard error, whatever it holds; its secrets are masked already.
+pub(super) fn message(text: &str) {
+    err(&terminal(text, LONGEST));
 }
 
 pub(super) fn clap(error: &clap::Error) {
@@ -26,7 +45,5 @@ pub(super) fn diagnostics(problems: &Diagnostics) {
 
 /// `scoregate: exit 1: …`
 pub(super) fn last_line(code: ExitCode, reason: &str) {
-    let one_line: String =
-        reason.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
-    err(&format!("scoregate: exit {}: {one_line}", code.code()));
+    message(&format!("scoregate: exit {}: {reason}", code.code()));
 }

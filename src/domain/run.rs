@@ -51,8 +51,8 @@ pub struct RunHeader {
 }
 
 impl RunHeader {
-    /// The targets; one without a name for results that know none.
-    pub fn targets_or_default(&self) -> Vec<TargetName> {
+    /// The targets as reports name them: one with an empty name where the results know none.
+    pub fn reported_targets(&self) -> Vec<TargetName> {
         if self.targets.is_empty() { vec!["".into()] } else { self.targets.clone() }
     }
 }

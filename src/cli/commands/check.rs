@@ -1,22 +1,31 @@
 //! `scoregate check [SUITE]`
 
-use crate::cli::args::SuiteArgs;
-use crate::cli::exit_code::ExitCode;
+use crate::cli::args::SuiteInput;
+use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
 use crate::cli::prepare::prepare;
 use crate::cli::screen;
 use crate::domain::Env;
+use crate::report::escape::terminal;
+use crate::report::number::counted;
 
-pub(in crate::cli) fn execute(args: &SuiteArgs, env: &Env) -> Result<(ExitCode, String), Failed> {
-    let prepared = prepare(&args.suite, env)?;
-    let (cases, trials) = (prepared.dataset.len as u64, u64::from(prepared.plan.limits.trials));
-    let answers = cases * trials * prepared.plan.targets.len() as u64;
-    let metrics = prepared.plan.evaluators.len() as u64;
+/// Characters of the suite's name.
+const NAME: usize = 200;
+
+pub(in crate::cli) fn execute(args: &SuiteInput, env: &Env) -> Result<Ending, Failed> {
+    let SuiteInput { suite } = args;
+    let prepared = prepare(suite, env)?;
+    let plan = &prepared.plan;
+    let metrics = plan.evaluators.len() as u64;
     screen::out(&format!(
-        "{}: {cases} cases, {} targets, {metrics} metrics, {trials} trials a case: {answers} answers, {} scores\n",
-        prepared.suite.name,
-        prepared.plan.targets.len(),
-        answers * metrics,
+        "{}: {}, {}, {}, {} a case: {}, {}\n",
+        terminal(&plan.redactor.redact(&prepared.suite.name), NAME),
+        counted(prepared.dataset.len as u64, "case", "cases"),
+        counted(plan.targets.len() as u64, "target", "targets"),
+        counted(metrics, "metric", "metrics"),
+        counted(u64::from(plan.limits.trials), "trial", "trials"),
+        counted(plan.outcomes(), "answer", "answers"),
+        counted(plan.outcomes().saturating_mul(metrics), "score", "scores"),
     ));
-    Ok((ExitCode::Passed, String::new()))
+    Ok(Ending::printed())
 }

@@ -51,6 +51,11 @@ pub fn terminal(text: &str, limit: usize) -> String {
     terminal_line(&Cleaner::default().line(text, limit)).0
 }
 
+/// Lines that are laid out already, whoever made them: no line is a host's command. Styles stay.
+pub fn terminal_lines(text: &str) -> String {
+    guard(&break_github_commands(&break_azure_commands(text)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +79,7 @@ mod tests {
     #[test]
     fn a_wrapped_line_is_guarded_too() {
         assert_eq!(guard("ok\n  ::debug::x\n\u{a0}::y\n"), "ok\n│   ::debug::x\n│ \u{a0}::y\n");
+        assert_eq!(terminal_lines("| ##vso[a]\n::b\n ##[c]"), "| ##_vso[a]\n│ ::b\n ##_[c]");
         assert_eq!(guard("\u{1b}[1m::x\u{1b}[0m\n"), "│ \u{1b}[1m::x\u{1b}[0m\n");
     }
 }

@@ -66,7 +66,7 @@ impl<'a> View<'a> {
         let library = shown::Library::new(run, baseline, texts, &cleaner);
         let (broken, broken_more) = library.group(&verdict.broken);
         let (fixed, fixed_more) = library.group(&verdict.fixed);
-        let (rows, held) = row::rows(verdict, &run.header.targets_or_default(), &cleaner);
+        let (rows, held) = row::rows(verdict, &run.header.reported_targets(), &cleaner);
         let troubles = trouble::troubles(run, texts, &cleaner);
         let advice = advice::advice(run, verdict, &troubles, &cleaner);
         Self {

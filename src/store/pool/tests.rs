@@ -100,13 +100,14 @@ fn a_pool_keeps_the_newest_ten_runs_in_step_with_their_scores() {
 
 #[test]
 fn only_the_same_thing_measured_again_joins_a_pool() {
-    let changed = |change: fn(&mut Baseline)| {
+    type Change = fn(&mut Baseline);
+    let changed = |change: Change| {
         let mut newest = one("r2", 0.5);
         change(&mut newest);
         pool(one("r1", 0.5), newest)
     };
     assert!(changed(|_| {}).is_ok());
-    let refused: [(fn(&mut Baseline), &str); 7] = [
+    let refused: [(Change, &str); 7] = [
         (|newest| newest.runs = vec![accepted("r1")], "in the baseline already"),
         (|newest| newest.metrics.truncate(1), "other metrics"),
         (

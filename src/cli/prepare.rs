@@ -10,6 +10,7 @@ use crate::domain::{Digest, Env, MetricSpec, Redactor, RunHeader, Secret};
 use crate::engine::{Limits, Plan};
 use crate::evaluator::{self, BuildContext};
 use crate::gate::Policy;
+use crate::host::{self, HostContext};
 use crate::net::Deadlines;
 use crate::provider::{self, Models};
 use crate::report::ReportSettings;
@@ -26,6 +27,8 @@ pub(super) struct Prepared {
     pub(super) plan: Plan,
     pub(super) policy: Policy,
     pub(super) reports: ReportSettings,
+    /// Where the verdict will be shown; its token is masked like any other secret.
+    pub(super) host: Option<HostContext>,
 }
 
 /// Reads and checks the suite and its data.
@@ -45,7 +48,9 @@ fn build(suite: Suite, env: &Env) -> Result<Prepared, Failed> {
     let targets: Vec<target::Ready> =
         suite.targets.iter().filter_map(|block| target::build(block, &context, &mut problems)).collect();
     let evaluators = evaluators(&suite, &models, env, &mut problems);
-    let secrets: Vec<Secret> = suite.secrets.iter().chain(&models.secrets).cloned().collect();
+    let host = host::detect(env);
+    let of_host = host.iter().flat_map(HostContext::secrets);
+    let secrets: Vec<Secret> = suite.secrets.iter().chain(&models.secrets).cloned().chain(of_host).collect();
     let redactor = Redactor::new(&secrets);
     let metrics: Vec<MetricSpec> = evaluators.iter().map(|ready| ready.spec.clone()).collect();
     let policy = Policy::build(suite.gate.as_ref(), &metrics, &mut problems);
@@ -73,7 +78,7 @@ fn build(suite: Suite, env: &Env) -> Result<Prepared, Failed> {
     let header = header(&suite, &models, &dataset, &targets, metrics, env);
     let limits = Limits { workers: suite.run.workers.unwrap_or(WORKERS), trials: suite.run.trials };
     let plan = Plan { header, targets, evaluators, limits, redactor };
-    Ok(Prepared { suite, dataset, plan, policy, reports })
+    Ok(Prepared { suite, dataset, plan, policy, reports, host })
 }
 
 fn evaluators(suite: &Suite, models: &Models, env: &Env, problems: &mut Diagnostics) -> Vec<evaluator::Ready> {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::exit_code::ExitCode;
 use super::screen;
-use crate::domain::{Env, Severity};
-use crate::host::{self, Annotation, AnnotationLevel, Outputs, Publication, Published};
+use crate::domain::{Env, Redactor, Severity};
+use crate::host::{self, Annotation, AnnotationLevel, HostContext, Outputs, Publication, Published};
 use crate::net::http_client;
 use crate::report::{Format, KINDS, Remark, ReportSettings, View, comment_markdown, remarks, summary_markdown};
 
@@ -19,20 +19,20 @@ pub(super) enum Comment {
     No,
 }
 
-/// Comment, summary, outputs and annotations, where the host is known.
+/// Comment, summary, outputs and annotations.
 pub(super) fn publish(
     view: &View<'_>,
+    context: &HostContext,
     settings: &ReportSettings,
     folder: &Path,
     code: ExitCode,
     comment: Comment,
     env: &Env,
 ) {
-    let Some(context) = host::detect(env) else { return };
     let publication = Publication {
         key: view.verdict.suite.clone(),
         comment_markdown: (comment == Comment::Yes).then(|| comment_markdown(view)),
-        summary_markdown: summary_markdown(view, host::summary_room(&context).unwrap_or(usize::MAX)),
+        summary_markdown: summary_markdown(view, host::summary_room(context).unwrap_or(usize::MAX)),
         annotations: annotations(view),
         outputs: Outputs {
             verdict: view.verdict.decision,
@@ -42,9 +42,11 @@ pub(super) fn publish(
             summary_path: path_of(Format::Summary, settings, folder),
         },
     };
-    match send(&context, &publication, env) {
-        Ok(published) => tell(&published, &context.notes),
-        Err(problem) => screen::message(&format!("warning: nothing was published: {problem}")),
+    match send(context, &publication, env) {
+        Ok(published) => tell(&published, view.redactor()),
+        Err(problem) => {
+            screen::message(&view.redactor().redact(&format!("warning: nothing was published: {problem}")));
+        }
     }
 }
 
@@ -54,22 +56,22 @@ fn path_of(format: Format, settings: &ReportSettings, folder: &Path) -> Option<P
     Some(folder.join(kind.file))
 }
 
-fn send(context: &host::HostContext, publication: &Publication, env: &Env) -> Result<Published, String> {
+fn send(context: &HostContext, publication: &Publication, env: &Env) -> Result<Published, String> {
     let client = http_client(env, CONNECT).map_err(|error| error.to_string())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     Ok(runtime.block_on(host::publish(context, publication, client)))
 }
 
-fn tell(published: &Published, notes: &[String]) {
+fn tell(published: &Published, redactor: &Redactor) {
     for line in &published.lines {
         screen::data(&format!("{line}\n"));
     }
     for warning in &published.warnings {
-        screen::message(&format!("warning: {warning}"));
+        screen::message(&redactor.redact(&format!("warning: {warning}")));
     }
-    for note in notes.iter().chain(&published.notes) {
-        screen::message(&format!("note: {note}"));
+    for note in &published.notes {
+        screen::message(&redactor.redact(&format!("note: {note}")));
     }
 }
 

@@ -8,7 +8,7 @@ use super::exit_code::ExitCode;
 use crate::diagnostic::{Diagnostics, render};
 use crate::report::escape::{terminal, terminal_lines};
 
-/// Characters of the last line and of a message.
+/// Characters of a line of a message.
 const LONGEST: usize = 2_000;
 
 /// Standard output for programs: JSON, a schema, a script, a host's own commands.
@@ -29,9 +29,10 @@ pub(super) fn err(text: &str) {
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.write_all(b"\n"));
 }
 
-/// One message on standard error, whatever it holds; its secrets are masked already.
+/// A message on standard error, whatever it holds; its secrets are masked already. Its own line ends stay.
 pub(super) fn message(text: &str) {
-    err(&terminal(text, LONGEST));
+    let lines: Vec<String> = text.lines().map(|line| terminal(line, LONGEST)).collect();
+    err(&lines.join("\n"));
 }
 
 pub(super) fn clap(error: &clap::Error) {
@@ -45,5 +46,5 @@ pub(super) fn diagnostics(problems: &Diagnostics) {
 
 /// `scoregate: exit 1: …`
 pub(super) fn last_line(code: ExitCode, reason: &str) {
-    message(&format!("scoregate: exit {}: {reason}", code.code()));
+    err(&terminal(&format!("scoregate: exit {}: {reason}", code.code()), LONGEST));
 }

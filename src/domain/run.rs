@@ -99,7 +99,7 @@ pub struct TrialRecord {
     pub latency_ms: Option<f64>,
     pub tokens: Option<u64>,
     pub cost: Option<Usd>,
-    /// Requests sent for this outcome, target and judges together.
+    /// Requests sent for the answer; those of judges are in the run's counts only.
     pub attempts: u32,
     /// Byte offset of its line in the results file, for the reports that need the texts.
     pub offset: u64,

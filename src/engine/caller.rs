@@ -59,7 +59,7 @@ impl Caller {
         self.ledger_trouble.get().map(String::as_str)
     }
 
-    /// Requests so far.
+    /// Requests so far; what they ask for is not known here, so `repairs` is 0.
     pub fn counts(&self) -> CallCounts {
         let repeats = self.attempts.repeats();
         CallCounts {

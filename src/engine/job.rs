@@ -1,13 +1,12 @@
 //! One case, target and trial, from question to scores.
 
-use std::ops::AddAssign;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 
 use super::plan::Plan;
-use crate::domain::{Answer, Case, Failure, FailureKind, Measurement, Outcome, Score, Usage, Usd};
-use crate::evaluator::{Ready, Subject, Way};
+use crate::domain::{Answer, Case, Failure, FailureKind, Measurement, MetricName, Outcome, Score, Spent};
+use crate::evaluator::{Asked, Ready, Subject, Way};
 use crate::net::Transport;
 
 /// What is to be done.
@@ -23,23 +22,8 @@ pub(super) struct Job {
 pub(super) struct Done {
     pub(super) outcome: Outcome,
     pub(super) spent: Spent,
-}
-
-/// What was paid for in this invocation: neither recorded answers nor answers from the ledger.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Spent {
-    pub(super) usage: Usage,
-    /// `None` where no price is known.
-    pub(super) cost: Option<Usd>,
-}
-
-impl AddAssign for Spent {
-    fn add_assign(&mut self, more: Self) {
-        self.usage += more.usage;
-        if let Some(Usd(more)) = more.cost {
-            self.cost = Some(Usd(self.cost.map_or(0.0, |Usd(sum)| sum) + more));
-        }
-    }
+    /// Judge replies that were asked for again in the required form.
+    pub(super) repairs: u64,
 }
 
 /// Asks the target once, then all evaluators at once.
@@ -47,6 +31,7 @@ pub(super) async fn carry_out(plan: &Plan, job: &Job, transport: &dyn Transport)
     let Some(target) = plan.targets.get(job.target) else { return broken(plan, job, "a target without a place") };
     let answer = target.target.ask(&job.case, job.trial, transport).await;
     let mut spent = Spent::default();
+    let mut repairs = 0_u64;
     let scores = match &answer {
         Err(failure) => plan.evaluators.iter().map(|evaluator| unanswered(evaluator, failure)).collect(),
         Ok(answer) => {
@@ -56,28 +41,25 @@ pub(super) async fn carry_out(plan: &Plan, job: &Job, transport: &dyn Transport)
             let subject = Subject { case: &job.case, answer, trial: job.trial };
             let asked = join_all(plan.evaluators.iter().map(|evaluator| measure(evaluator, subject, transport))).await;
             let mut scores = Vec::with_capacity(asked.len());
-            for (score, more) in asked {
-                spent += more;
-                scores.push(score);
+            for (metric, asked) in asked {
+                spent += asked.spent;
+                repairs = repairs.saturating_add(u64::from(asked.repairs));
+                scores.push(Score { metric, measurement: asked.measurement });
             }
             scores
         }
     };
     let outcome =
         Outcome { case: Arc::clone(&job.case), target: Arc::clone(&target.name), trial: job.trial, answer, scores };
-    Done { outcome, spent }
+    Done { outcome, spent, repairs }
 }
 
-async fn measure(evaluator: &Ready, subject: Subject<'_>, transport: &dyn Transport) -> (Score, Spent) {
-    let metric = evaluator.spec.name.clone();
-    match &evaluator.way {
-        Way::Pure(scorer) => (Score { metric, measurement: scorer.score(subject) }, Spent::default()),
-        Way::Asking(asking) => {
-            let asked = asking.evaluate(subject, transport).await;
-            let spent = Spent { usage: asked.usage, cost: asked.cost };
-            (Score { metric, measurement: asked.measurement }, spent)
-        }
-    }
+async fn measure(evaluator: &Ready, subject: Subject<'_>, transport: &dyn Transport) -> (MetricName, Asked) {
+    let asked = match &evaluator.way {
+        Way::Pure(scorer) => Asked::nobody(scorer.score(subject)),
+        Way::Asking(asking) => asking.evaluate(subject, transport).await,
+    };
+    (evaluator.spec.name.clone(), asked)
 }
 
 fn unanswered(evaluator: &Ready, failure: &Failure) -> Score {
@@ -97,5 +79,5 @@ pub(super) fn broken(plan: &Plan, job: &Job, why: &str) -> Done {
     let target = plan.targets.get(job.target).map_or_else(|| "?".into(), |target| Arc::clone(&target.name));
     let answer: Result<Answer, Failure> = Err(failure);
     let outcome = Outcome { case: Arc::clone(&job.case), target, trial: job.trial, answer, scores };
-    Done { outcome, spent: Spent::default() }
+    Done { outcome, spent: Spent::default(), repairs: 0 }
 }

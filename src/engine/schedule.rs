@@ -9,10 +9,10 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 
 use super::caller::Caller;
 use super::cancel::Cancel;
-use super::job::{Done, Job, Spent, broken, carry_out};
+use super::job::{Done, Job, broken, carry_out};
 use super::plan::Plan;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Case, CaseId, Completion, Event, EventSink, Run, Usd};
+use crate::domain::{CallCounts, Case, CaseId, Completion, Event, EventSink, Run, Spent, Usd};
 use crate::store::{ResultsWriter, RunBuilder, StoreError};
 
 /// What stops a run as a whole. A case's failure is an outcome, never this.
@@ -49,13 +49,14 @@ where
     let mut builder = RunBuilder::new(plan.header.clone());
     announce(&plan, events);
     let mut totals = Spent::default();
+    let mut repairs = 0_u64;
     let jobs = jobs(&plan, cases).take_while(|_| !cancel.is_cancelled() && caller.ledger_trouble().is_none());
     let pending = Pending::default();
     let mut done = stream::iter(jobs)
         .map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job, pending.clone()))
         .buffered(plan.limits.window());
     while let Some(finished) = next(&mut done, &pending, events).await {
-        let Done { outcome, spent } = finished?;
+        let Done { outcome, spent, repairs: more } = finished?;
         let (offset, line) = writer.append(&outcome)?;
         builder.outcome(&line, offset).map_err(|problem| StoreError::Corrupt {
             path: results.to_owned(),
@@ -63,8 +64,14 @@ where
             problem,
         })?;
         totals += spent;
+        repairs = repairs.saturating_add(more);
         let outcome = Arc::new(outcome);
-        events.emit(Event::Finished { outcome, done: writer.outcomes(), calls: caller.counts(), usage: totals.usage });
+        events.emit(Event::Finished {
+            outcome,
+            done: writer.outcomes(),
+            calls: counts(&caller, repairs),
+            usage: totals.usage,
+        });
     }
     drop(done);
     let reason = incomplete(&plan, &caller, cancel, writer.outcomes());
@@ -72,7 +79,7 @@ where
         complete: reason.is_none(),
         reason,
         outcomes: writer.outcomes(),
-        calls: caller.counts(),
+        calls: counts(&caller, repairs),
         usage: totals.usage,
         cost: totals.cost.map(|Usd(sum)| Usd((sum * 1e9).round() / 1e9)),
         elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -80,6 +87,11 @@ where
     writer.finish(&completion)?;
     events.emit(Event::Ended);
     Ok(builder.finish(Some(completion), Some(results.to_owned())))
+}
+
+/// The caller knows requests; that one of them asks for another form, only the judge knows.
+fn counts(caller: &Caller, repairs: u64) -> CallCounts {
+    CallCounts { repairs, ..caller.counts() }
 }
 
 /// Why a run is not complete; `None`: it is. What was planned is the sum of what came of it.

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::{Annotation, AnnotationLevel};
-
 /// What could not be shown, and how to change that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
@@ -22,17 +20,6 @@ impl Warning {
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
-    }
-
-    /// The same as an annotation without a place, for `annotations`.
-    pub fn as_annotation(&self) -> Annotation {
-        Annotation {
-            level: AnnotationLevel::Warning,
-            file: None,
-            line: None,
-            title: "scoregate".to_owned(),
-            message: self.to_string(),
-        }
     }
 }
 

@@ -31,7 +31,7 @@ fn read(path: &Path) -> Result<Baseline, Failed> {
 
 /// A pull request must not move its own yardstick, and half a run is none (security §9).
 fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(), Failed> {
-    if matches!(env.get("GITHUB_EVENT_NAME"), Some("pull_request" | "pull_request_target")) {
+    if of_pull_request(env) {
         return Err(Failed::usage(
             "baseline-in-pull-request",
             "a pull request cannot accept its own results as the baseline",
@@ -61,6 +61,13 @@ fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(), Failed>
     let (id, place) = (terminal(&run.header.id, NAME), terminal(&to.display().to_string(), NAME));
     screen::out(&format!("accepted {cases} of run {id} into {place}\n"));
     Ok(())
+}
+
+/// Whether this job is a pull request's, on the hosts that say so in the environment.
+fn of_pull_request(env: &Env) -> bool {
+    matches!(env.get("GITHUB_EVENT_NAME"), Some("pull_request" | "pull_request_target"))
+        || env.get("SYSTEM_PULLREQUEST_PULLREQUESTID").is_some()
+        || env.get("CI_MERGE_REQUEST_IID").is_some()
 }
 
 fn shown(baseline: &Baseline) -> String {

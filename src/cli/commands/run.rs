@@ -57,7 +57,7 @@ fn carry_out(
     comment: Comment,
     env: &Env,
 ) -> Result<Ending, Failed> {
-    let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
+    let Prepared { suite, dataset, plan, policy, reports: settings, host } = prepared;
     let redactor = plan.redactor.clone();
     let baseline = match baseline {
         Some(path) => reference::of_file(path, &scales(&plan.header.metrics))?,
@@ -77,8 +77,8 @@ fn carry_out(
         Ok(()) => ExitCode::of(verdict.exit_code),
         Err(_) => ExitCode::NotEvaluated,
     };
-    if caught.code().is_none() {
-        publish::publish(&view, &settings, folder, code, comment, env);
+    if let (Some(host), None) = (&host, caught.code()) {
+        publish::publish(&view, host, &settings, folder, code, comment, env);
     }
     written?;
     Ok(Ending::because(code, view.redactor().redact(&verdict.headline)))

@@ -59,3 +59,11 @@ fn names_do_nothing_to_the_terminal() {
     let text = difference(&old, &baseline(Vec::new()));
     assert!(!text.contains('\u{1b}') && !text.contains("##vso[") && text.lines().count() == 1, "{text:?}");
 }
+
+#[test]
+fn a_pull_request_accepts_nothing() {
+    let of = |name: &str, value: &str| of_pull_request(&Env::from_pairs([(name, value)]));
+    assert!(of("GITHUB_EVENT_NAME", "pull_request") && of("GITHUB_EVENT_NAME", "pull_request_target"));
+    assert!(of("SYSTEM_PULLREQUEST_PULLREQUESTID", "7") && of("CI_MERGE_REQUEST_IID", "7"));
+    assert!(!of("GITHUB_EVENT_NAME", "push") && !of("CI_MERGE_REQUEST_IID", ""));
+}

@@ -11,6 +11,7 @@ use crate::domain::{Digest, Env, MetricSpec, Redactor, RunHeader, Secret};
 use crate::engine::{Limits, Plan};
 use crate::evaluator::{self, BuildContext};
 use crate::gate::{BaselineState, Policy};
+use crate::host;
 use crate::net::Deadlines;
 use crate::provider::{self, Models};
 use crate::report::ReportSettings;
@@ -43,7 +44,8 @@ fn build(suite: Suite, env: &Env) -> Result<Prepared, Failed> {
     let targets: Vec<target::Ready> =
         suite.targets.iter().filter_map(|block| target::build(block, &context, &mut problems)).collect();
     let evaluators = evaluators(&suite, &models, env, &mut problems);
-    let secrets: Vec<Secret> = suite.secrets.iter().chain(&models.secrets).cloned().collect();
+    let token = host::detect(env).map(|context| context.secrets()).unwrap_or_default();
+    let secrets: Vec<Secret> = suite.secrets.iter().chain(&models.secrets).chain(&token).cloned().collect();
     let redactor = Redactor::new(&secrets);
     let metrics: Vec<MetricSpec> = evaluators.iter().map(|ready| ready.spec.clone()).collect();
     let policy = Policy::build(suite.gate.as_ref(), &metrics, &mut problems);

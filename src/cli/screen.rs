@@ -4,6 +4,10 @@ use std::io::Write as _;
 
 use super::exit_code::ExitCode;
 use crate::diagnostic::{Diagnostics, render};
+use crate::report::escape::{terminal, terminal_block};
+
+/// Characters of the last line.
+const LAST_LINE: usize = 2_000;
 
 pub(super) fn out(text: &str) {
     let mut stream = anstream::stdout().lock();
@@ -21,12 +25,10 @@ pub(super) fn clap(error: &clap::Error) {
 }
 
 pub(super) fn diagnostics(problems: &Diagnostics) {
-    err(render(problems).trim_end());
+    err(terminal_block(&render(problems)).trim_end());
 }
 
 /// `scoregate: exit 1: …`
 pub(super) fn last_line(code: ExitCode, reason: &str) {
-    let one_line: String =
-        reason.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
-    err(&format!("scoregate: exit {}: {one_line}", code.code()));
+    err(&terminal(&format!("scoregate: exit {}: {reason}", code.code()), LAST_LINE));
 }

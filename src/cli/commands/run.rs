@@ -17,7 +17,11 @@ use crate::report;
 use crate::store::Ledger;
 
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<(ExitCode, String), Failed> {
-    let mut prepared = prepare(&args.suite.suite, env)?;
+    let stop = |failed: Failed| {
+        publish::stopped(&failed, env);
+        failed
+    };
+    let mut prepared = prepare(&args.suite.suite, env).map_err(stop)?;
     if let Some(workers) = args.workers {
         prepared.plan.limits.workers = usize::from(workers);
     }
@@ -25,7 +29,7 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<(ExitCode, St
     let folder = args.out.clone().or(named).unwrap_or_else(|| PathBuf::from("scoregate-out"));
     let redactor = prepared.plan.redactor.clone();
     let outcome = measure_and_judge(args, prepared, &folder, env);
-    outcome.map_err(|failed| failed.masked(&redactor))
+    outcome.map_err(|failed| stop(failed.masked(&redactor)))
 }
 
 fn measure_and_judge(
@@ -84,11 +88,21 @@ fn measure_and_judge(
         Ok(()) => caught.code().unwrap_or(ExitCode::of_verdict(verdict.exit_code)),
         Err(_) => ExitCode::NotEvaluated,
     };
-    if caught.code().is_none() {
-        publish::publish(&view, folder, code, !args.no_comment, env);
+    publish::Finished {
+        view: &view,
+        suite: &suite,
+        settings: &settings,
+        folder,
+        code,
+        written: written.is_ok(),
+        comment: !args.no_comment,
     }
-    written?;
-    Ok((code, view.redactor().redact(&verdict.headline)))
+    .publish(env);
+    match written {
+        Ok(()) => Ok((code, view.redactor().redact(&verdict.headline))),
+        // The verdict is published with this code.
+        Err(lost) => Ok(lost.masked(view.redactor()).report()),
+    }
 }
 
 fn asks(evaluator: &crate::evaluator::Ready) -> bool {

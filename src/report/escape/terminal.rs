@@ -46,6 +46,12 @@ pub(crate) fn guard(screen: &str) -> String {
     guarded
 }
 
+/// Lines whose control characters are already shown: the hosts' commands are broken, nothing else changes.
+pub fn terminal_block(text: &str) -> String {
+    let text = break_azure_commands(text);
+    guard(&break_github_commands(&text))
+}
+
 /// One message line of at most `limit` characters, for texts whose secrets are already masked.
 pub fn terminal(text: &str, limit: usize) -> String {
     terminal_line(&Cleaner::default().line(text, limit)).0

@@ -4,6 +4,10 @@ use std::io::Write as _;
 
 use super::exit_code::ExitCode;
 use crate::diagnostic::{Diagnostics, render};
+use crate::report::escape::terminal;
+
+/// Characters of the reason on the last line.
+const REASON: usize = 600;
 
 pub(super) fn out(text: &str) {
     let mut stream = anstream::stdout().lock();
@@ -24,9 +28,7 @@ pub(super) fn diagnostics(problems: &Diagnostics) {
     err(render(problems).trim_end());
 }
 
-/// `scoregate: exit 1: …`
+/// `scoregate: exit 1: …`; the reason may quote names of cases, and the log belongs to a host that reads commands in it.
 pub(super) fn last_line(code: ExitCode, reason: &str) {
-    let one_line: String =
-        reason.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
-    err(&format!("scoregate: exit {}: {one_line}", code.code()));
+    err(&format!("scoregate: exit {}: {}", code.code(), terminal(reason, REASON)));
 }

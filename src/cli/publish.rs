@@ -30,7 +30,7 @@ pub(super) fn publish(view: &View<'_>, folder: &Path, code: ExitCode, comment: b
         },
     };
     match send(&context, &publication, env) {
-        Ok(published) => tell(&published, &context.notes),
+        Ok(published) => tell(&published),
         Err(problem) => screen::err(&terminal(&format!("warning: nothing was published: {problem}"), 600)),
     }
 }
@@ -42,14 +42,14 @@ fn send(context: &host::HostContext, publication: &Publication, env: &Env) -> Re
     Ok(runtime.block_on(host::publish(context, publication, client)))
 }
 
-fn tell(published: &Published, notes: &[String]) {
+fn tell(published: &Published) {
     for line in &published.lines {
         screen::out(&format!("{line}\n"));
     }
     for warning in &published.warnings {
         screen::err(&terminal(&format!("warning: {warning}"), 1200));
     }
-    for note in notes.iter().chain(&published.notes) {
+    for note in &published.notes {
         screen::err(&terminal(&format!("note: {note}"), 600));
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn diagnostics(problems: &Diagnostics) {
     err(terminal_block(&render(problems)).trim_end());
 }
 
-/// `scoregate: exit 1: …`
+/// `scoregate: exit 1: …`; the reason may quote names of cases, and the log belongs to a host that reads commands in it.
 pub(super) fn last_line(code: ExitCode, reason: &str) {
     err(&terminal(&format!("scoregate: exit {}: {reason}", code.code()), LAST_LINE));
 }

@@ -64,7 +64,8 @@ where
         })?;
         totals.add(usage, cost);
         let outcome = Arc::new(outcome);
-        events.emit(Event::Finished { outcome, done: writer.outcomes(), calls: caller.counts(), usage: totals.usage });
+        let (usage, cost) = (totals.usage, totals.cost);
+        events.emit(Event::Finished { outcome, done: writer.outcomes(), calls: caller.counts(), usage, cost });
     }
     drop(done);
     let complete = !cancel.is_cancelled();

@@ -9,7 +9,7 @@ use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
 use crate::cli::prepare::{Prepared, baseline, prepare};
 use crate::cli::{publish, reports, screen, signals};
-use crate::domain::{Env, EventSink, FailureKind, RetryClass, Run};
+use crate::domain::{Decision, Env, EventSink, FailureKind, RetryClass, Run, Verdict};
 use crate::engine::{Caller, cancellation};
 use crate::gate::{BaselineState, judge};
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
@@ -73,7 +73,7 @@ fn measure_and_judge(
     })?;
     let mut verdict = judge(&run, &baseline, &policy);
     if let Some(code) = caught.code() {
-        (verdict.exit_code, verdict.partial) = (code.code(), true);
+        cancelled(&mut verdict, &run, code);
     }
     let texts = reports::texts(&run);
     let found = match &baseline {
@@ -103,6 +103,18 @@ fn measure_and_judge(
         // The verdict is published with this code.
         Err(lost) => Ok(lost.masked(view.redactor()).report()),
     }
+}
+
+/// What was measured until then stays in the reports, and none of it is a decision.
+fn cancelled(verdict: &mut Verdict, run: &Run, code: ExitCode) {
+    let signal = if code == ExitCode::Interrupted { "SIGINT" } else { "SIGTERM or SIGHUP" };
+    let measured: usize = run.cases.iter().map(|case| case.trials.len()).sum();
+    let planned = run.header.cases * u64::from(run.header.trials) * run.header.targets.len() as u64;
+    verdict.headline = format!(
+        "cancelled by {signal}: {measured} of {planned} answers are here, and nothing is decided; run again, what was paid for \
+         is not paid again"
+    );
+    (verdict.decision, verdict.exit_code, verdict.partial) = (Decision::NotEvaluated, code.code(), true);
 }
 
 fn asks(evaluator: &crate::evaluator::Ready) -> bool {

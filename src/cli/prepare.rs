@@ -10,7 +10,7 @@ use crate::domain::{Digest, Env, MetricSpec, Redactor, RunHeader, Secret};
 use crate::engine::{Limits, Plan};
 use crate::evaluator::{self, BuildContext};
 use crate::gate::Policy;
-use crate::host::{self, HostContext};
+use crate::host;
 use crate::net::Deadlines;
 use crate::provider::{self, Models};
 use crate::report::ReportSettings;
@@ -27,8 +27,6 @@ pub(super) struct Prepared {
     pub(super) plan: Plan,
     pub(super) policy: Policy,
     pub(super) reports: ReportSettings,
-    /// Where the verdict will be shown; its token is masked like any other secret.
-    pub(super) host: Option<HostContext>,
 }
 
 /// Reads and checks the suite and its data.
@@ -48,9 +46,8 @@ fn build(suite: Suite, env: &Env) -> Result<Prepared, Failed> {
     let targets: Vec<target::Ready> =
         suite.targets.iter().filter_map(|block| target::build(block, &context, &mut problems)).collect();
     let evaluators = evaluators(&suite, &models, env, &mut problems);
-    let host = host::detect(env);
-    let of_host = host.iter().flat_map(HostContext::secrets);
-    let secrets: Vec<Secret> = suite.secrets.iter().chain(&models.secrets).cloned().chain(of_host).collect();
+    let token = host::detect(env).map(|context| context.secrets()).unwrap_or_default();
+    let secrets: Vec<Secret> = suite.secrets.iter().chain(&models.secrets).chain(&token).cloned().collect();
     let redactor = Redactor::new(&secrets);
     let metrics: Vec<MetricSpec> = evaluators.iter().map(|ready| ready.spec.clone()).collect();
     let policy = Policy::build(suite.gate.as_ref(), &metrics, &mut problems);
@@ -78,7 +75,7 @@ fn build(suite: Suite, env: &Env) -> Result<Prepared, Failed> {
     let header = header(&suite, &models, &dataset, &targets, metrics, env);
     let limits = Limits { workers: suite.run.workers.unwrap_or(WORKERS), trials: suite.run.trials };
     let plan = Plan { header, targets, evaluators, limits, redactor };
-    Ok(Prepared { suite, dataset, plan, policy, reports, host })
+    Ok(Prepared { suite, dataset, plan, policy, reports })
 }
 
 fn evaluators(suite: &Suite, models: &Models, env: &Env, problems: &mut Diagnostics) -> Vec<evaluator::Ready> {
@@ -103,8 +100,10 @@ fn header(
     metrics: Vec<MetricSpec>,
     env: &Env,
 ) -> RunHeader {
-    let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let id = Digest::of([suite.digest.to_string(), dataset.digest.to_string(), started.clone()]).to_string();
+    let now = jiff::Timestamp::now();
+    let started = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    // Two runs of one suite within a second are two runs: a baseline takes each of them once.
+    let id = Digest::of([suite.digest.to_string(), dataset.digest.to_string(), now.to_string()]).to_string();
     RunHeader {
         id: id.chars().take(12).collect(),
         suite: suite.name.clone(),

@@ -4,13 +4,30 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::exit_code::ExitCode;
+use super::failure::Failed;
 use super::screen;
-use crate::domain::{Env, Redactor, Severity};
+use crate::domain::{Decision, Env, Severity};
 use crate::host::{self, Annotation, AnnotationLevel, HostContext, Outputs, Publication, Published};
 use crate::net::http_client;
-use crate::report::{Format, KINDS, Remark, ReportSettings, View, comment_markdown, remarks, summary_markdown};
+use crate::report::{
+    Format, KINDS, Remark, ReportSettings, View, comment_markdown, remarks, stopped_markdown, summary_markdown,
+};
+use crate::suite::Suite;
 
 const CONNECT: Duration = Duration::from_secs(10);
+
+/// What is known of a run that came to a verdict.
+pub(super) struct Finished<'a> {
+    pub(super) view: &'a View<'a>,
+    pub(super) suite: &'a Suite,
+    pub(super) settings: &'a ReportSettings,
+    /// Where the reports are.
+    pub(super) folder: &'a Path,
+    pub(super) code: ExitCode,
+    /// The reports are there.
+    pub(super) written: bool,
+    pub(super) comment: Comment,
+}
 
 /// Whether a comment is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,73 +36,104 @@ pub(super) enum Comment {
     No,
 }
 
-/// Comment, summary, outputs and annotations.
-pub(super) fn publish(
-    view: &View<'_>,
-    context: &HostContext,
-    settings: &ReportSettings,
-    folder: &Path,
-    code: ExitCode,
-    comment: Comment,
-    env: &Env,
-) {
-    let publication = Publication {
-        key: view.verdict.suite.clone(),
-        comment_markdown: (comment == Comment::Yes).then(|| comment_markdown(view)),
-        summary_markdown: summary_markdown(view, host::summary_room(context).unwrap_or(usize::MAX)),
-        annotations: annotations(view),
-        outputs: Outputs {
-            verdict: view.verdict.decision,
-            exit_code: code.code(),
-            regressions: view.verdict.rules.iter().filter(|rule| rule.severity == Severity::Fail).count() as u64,
-            junit_path: path_of(Format::Junit, settings, folder),
-            summary_path: path_of(Format::Summary, settings, folder),
-        },
-    };
-    match send(context, &publication, env) {
-        Ok(published) => tell(&published, view.redactor()),
-        Err(problem) => {
-            screen::message(&view.redactor().redact(&format!("warning: nothing was published: {problem}")));
+impl Finished<'_> {
+    /// Comment, summary, outputs and annotations, where the host is known.
+    pub(super) fn publish(&self, env: &Env) {
+        let Some(mut context) = host::detect(env) else { return };
+        let cancelled = matches!(self.code, ExitCode::Interrupted | ExitCode::Terminated);
+        let wanted = self.comment == Comment::Yes;
+        if cancelled && wanted {
+            // Whoever cancels a job waits for its end.
+            context.notes = vec!["no comment: the run was cancelled".to_owned()];
+        }
+        let view = self.view;
+        let publication = Publication {
+            key: view.verdict.suite.clone(),
+            comment_markdown: (wanted && !cancelled).then(|| comment_markdown(view)),
+            summary_markdown: summary_markdown(view, room(&context)),
+            annotations: remarks(view).into_iter().map(|remark| self.annotation(remark, &context)).collect(),
+            outputs: Outputs {
+                verdict: view.verdict.decision,
+                exit_code: self.code.code(),
+                regressions: view.verdict.rules.iter().filter(|rule| rule.severity == Severity::Fail).count() as u64,
+                junit_path: self.report(Format::Junit),
+                summary_path: self.report(Format::Summary),
+            },
+        };
+        send(&context, &publication, env);
+    }
+
+    /// Where a report is, if it was asked for and written.
+    fn report(&self, format: Format) -> Option<PathBuf> {
+        let kind = KINDS.iter().find(|kind| kind.format == format && self.settings.wants(format))?;
+        self.written.then(|| self.folder.join(kind.file))
+    }
+
+    fn annotation(&self, remark: Remark, context: &HostContext) -> Annotation {
+        Annotation {
+            level: match remark.severity {
+                Severity::Fail | Severity::Block => AnnotationLevel::Error,
+                Severity::Warn | Severity::Ok => AnnotationLevel::Warning,
+            },
+            file: remark.place.as_ref().map(|place| {
+                let file = self.suite.root.join(&*place.file);
+                context.in_repository(&file).unwrap_or_else(|| place.file.to_string())
+            }),
+            line: remark.place.as_ref().map(|place| u64::from(place.line)),
+            title: remark.title.to_string(),
+            message: remark.message.to_string(),
         }
     }
 }
 
-/// Where a report is, if it was asked for.
-fn path_of(format: Format, settings: &ReportSettings, folder: &Path) -> Option<PathBuf> {
-    let kind = KINDS.iter().find(|kind| kind.format == format && settings.wants(format))?;
-    Some(folder.join(kind.file))
+/// What stopped the run before a verdict: the steps that follow read "not evaluated", and its problems stand at their lines.
+pub(super) fn stopped(failed: &Failed, env: &Env) {
+    let Some(context) = host::detect(env) else { return };
+    let code = failed.code();
+    let problems = failed.problems();
+    let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let publication = Publication {
+        key: String::new(),
+        comment_markdown: None,
+        summary_markdown: stopped_markdown(&texts, room(&context)),
+        annotations: problems
+            .into_iter()
+            .map(|problem| Annotation {
+                level: AnnotationLevel::Error,
+                file: problem.file.map(|file| context.in_repository(Path::new(&file)).unwrap_or(file)),
+                line: problem.line.map(u64::from),
+                title: "scoregate could not evaluate".to_owned(),
+                message: problem.message,
+            })
+            .collect(),
+        outputs: Outputs {
+            verdict: Decision::NotEvaluated,
+            exit_code: code.code(),
+            regressions: 0,
+            junit_path: None,
+            summary_path: None,
+        },
+    };
+    send(&HostContext { notes: Vec::new(), ..context }, &publication, env);
 }
 
-fn send(context: &HostContext, publication: &Publication, env: &Env) -> Result<Published, String> {
-    let client = http_client(env, CONNECT).map_err(|error| error.to_string())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
-    Ok(runtime.block_on(host::publish(context, publication, client)))
+fn room(context: &HostContext) -> usize {
+    host::summary_room(context).unwrap_or(usize::MAX)
 }
 
-fn tell(published: &Published, redactor: &Redactor) {
+fn send(context: &HostContext, publication: &Publication, env: &Env) {
+    let client = http_client(env, CONNECT).map_err(|error| error.to_string());
+    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => tell(&runtime.block_on(host::publish(context, publication, client))),
+        Err(problem) => screen::message(&format!("warning: nothing was published: {problem}")),
+    }
+}
+
+fn tell(published: &Published) {
     for line in &published.lines {
         screen::data(&format!("{line}\n"));
     }
-    for warning in &published.warnings {
-        screen::message(&redactor.redact(&format!("warning: {warning}")));
-    }
     for note in &published.notes {
-        screen::message(&redactor.redact(&format!("note: {note}")));
+        screen::message(&format!("note: {note}"));
     }
-}
-
-/// What the report remarks, as the host's annotations.
-fn annotations(view: &View<'_>) -> Vec<Annotation> {
-    let annotation = |remark: Remark| Annotation {
-        level: match remark.severity {
-            Severity::Fail | Severity::Block => AnnotationLevel::Error,
-            Severity::Warn | Severity::Ok => AnnotationLevel::Warning,
-        },
-        file: remark.place.as_ref().map(|place| place.file.to_string()),
-        line: remark.place.as_ref().map(|place| u64::from(place.line)),
-        title: remark.title.to_string(),
-        message: remark.message.to_string(),
-    };
-    remarks(view).into_iter().map(annotation).collect()
 }

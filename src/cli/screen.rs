@@ -6,7 +6,7 @@ use std::io::Write as _;
 
 use super::exit_code::ExitCode;
 use crate::diagnostic::{Diagnostics, render};
-use crate::report::escape::{terminal, terminal_lines};
+use crate::report::escape::{terminal, terminal_block};
 
 /// Characters of a line of a message.
 const LONGEST: usize = 2_000;
@@ -19,13 +19,13 @@ pub(super) fn data(text: &str) {
 
 /// Standard output for people: lines that are laid out already.
 pub(super) fn out(text: &str) {
-    data(&terminal_lines(text));
+    data(&terminal_block(text));
 }
 
 /// Standard error: lines that are laid out already.
 pub(super) fn err(text: &str) {
     let mut stream = anstream::stderr().lock();
-    let text = terminal_lines(text);
+    let text = terminal_block(text);
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.write_all(b"\n"));
 }
 

@@ -51,6 +51,12 @@ pub struct RunHeader {
 }
 
 impl RunHeader {
+    /// Outcomes of a complete run: cases × targets × trials.
+    pub fn outcomes(&self) -> u64 {
+        let each = u64::from(self.trials.max(1)).saturating_mul(self.reported_targets().len() as u64);
+        self.cases.saturating_mul(each)
+    }
+
     /// The targets as reports name them: one with an empty name where the results know none.
     pub fn reported_targets(&self) -> Vec<TargetName> {
         if self.targets.is_empty() { vec!["".into()] } else { self.targets.clone() }

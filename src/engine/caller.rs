@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::cancel::Cancel;
 use super::endpoint::{Endpoint, Endpoints};
 use super::key::key_of;
-use super::retry::{RetryPolicy, wait};
+use super::retry::{RetryPolicy, Tries, wait};
 use crate::domain::{CallCounts, Event, EventSink, Failure, FailureKind, RetryClass, Side};
 use crate::net::{Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Transport};
 use crate::store::{Kept, Ledger, StoreError};
@@ -78,6 +78,7 @@ impl Caller {
         let endpoint = self.endpoints.get(&call.endpoint);
         let begun = Instant::now();
         let mut sent = 0;
+        let mut tries = Tries::new(endpoint.accepted());
         loop {
             let rejection = match self.once(call, accept, &endpoint, key, &mut sent).await? {
                 Ok(receipt) => return Ok(receipt),
@@ -88,7 +89,8 @@ impl Caller {
             if let (RetryClass::Retry, Some(asked)) = (rejection.class, rejection.hint.retry_after) {
                 endpoint.hold(asked);
             }
-            let spent = sent >= self.retry.attempts || begun.elapsed().saturating_add(pause) > self.retry.max_elapsed;
+            let tried = tries.failed(rejection.kind == FailureKind::RateLimited, endpoint.accepted());
+            let spent = tried >= self.retry.attempts || begun.elapsed().saturating_add(pause) > self.retry.max_elapsed;
             match rejection.class {
                 RetryClass::Retry if !spent => self.pause(call, &rejection, pause).await,
                 RetryClass::Endpoint => {
@@ -165,7 +167,10 @@ impl Caller {
             () = self.cancel.cancelled() => return Err(cancelled(*sent)),
         };
         let kept = match result.and_then(|response| accept(&response).map(|()| response)) {
-            Ok(response) => Ok(self.keep(key, response, *sent).await?),
+            Ok(response) => {
+                endpoint.accept();
+                Ok(self.keep(key, response, *sent).await?)
+            }
             Err(rejection) => Err(rejection),
         };
         drop(slot);

@@ -29,11 +29,3 @@ pub struct Plan {
     pub limits: Limits,
     pub redactor: Redactor,
 }
-
-impl Plan {
-    /// Outcomes that a complete run has: cases × targets × trials.
-    pub fn outcomes(&self) -> u64 {
-        let each = u64::from(self.limits.trials.max(1)).saturating_mul(self.targets.len() as u64);
-        self.header.cases.saturating_mul(each)
-    }
-}

@@ -66,12 +66,9 @@ where
         totals += spent;
         repairs = repairs.saturating_add(more);
         let outcome = Arc::new(outcome);
-        events.emit(Event::Finished {
-            outcome,
-            done: writer.outcomes(),
-            calls: counts(&caller, repairs),
-            usage: totals.usage,
-        });
+        let Spent { usage, cost } = totals;
+        let calls = counts(&caller, repairs);
+        events.emit(Event::Finished { outcome, done: writer.outcomes(), calls, usage, cost });
     }
     drop(done);
     let reason = incomplete(&plan, &caller, cancel, writer.outcomes());
@@ -102,7 +99,7 @@ fn incomplete(plan: &Plan, caller: &Caller, cancel: &Cancel, outcomes: u64) -> O
     if let Some(trouble) = caller.ledger_trouble() {
         return Some(format!("answers could not be kept: {trouble}"));
     }
-    let planned = plan.outcomes();
+    let planned = plan.header.outcomes();
     (outcomes != planned).then(|| format!("{planned} outcomes were planned, {outcomes} came"))
 }
 
@@ -162,7 +159,7 @@ impl Drop for Entered {
 
 fn announce(plan: &Plan, events: &dyn EventSink) {
     events.emit(Event::Started {
-        outcomes_planned: plan.outcomes(),
+        outcomes_planned: plan.header.outcomes(),
         cases: plan.header.cases,
         trials: plan.limits.trials,
         targets: plan.header.targets.clone(),

@@ -129,6 +129,27 @@ async fn http_429_seconds() {
     assert!(seen.iter().skip(1).all(|(_, at)| at.duration_since(begun) >= wait), "{seen:?}");
 }
 
+/// A provider at its limit refuses some and answers others: whoever is refused waits for its turn instead of giving up.
+#[tokio::test]
+async fn refusals_of_a_busy_provider_do_not_use_up_the_attempts() {
+    let limited = Err((FailureKind::RateLimited, RetryClass::Retry, Some(Duration::from_millis(1))));
+    let outside = Arc::new(Outside::answering("u", &[limited, limited, limited, Ok("yes")]));
+    let (_canceller, cancel) = cancellation();
+    let attempts: Arc<dyn Attempt> = outside.clone();
+    let caller = Caller::new(attempts, None, 4, (2, Duration::from_secs(30)), cancel, Arc::new(|_: Event| {}));
+    let others = async {
+        loop {
+            ask(&caller, &call("other")).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let refused = call("u");
+    tokio::select! {
+        answer = ask(&caller, &refused) => assert_eq!(answer.unwrap().1.attempts, 4),
+        () = others => {}
+    }
+}
+
 #[tokio::test]
 async fn http_429_day_quota() {
     let spent = Err((FailureKind::Quota, RetryClass::Endpoint, None));

@@ -74,6 +74,7 @@ fn ask(scene: &Scene<'_>, compared: &[not_worse::Compared<'_>]) -> Vec<Finding> 
         findings.push(standing::covered(scene, at, sheet));
         findings.extend(new_errors::finding(scene, at));
     }
+    findings.extend(standing::unmeasured(scene));
     let levels = levels(scene);
     for (at, sheet) in scene.sheets.iter().enumerate() {
         for metric in 0..scene.metrics.len() {

@@ -109,9 +109,12 @@ fn kill_9_loses_nothing_that_was_finished() {
 
 /// What cannot be kept is not used, and nothing more is paid for.
 #[test]
-fn a_ledger_that_fails_under_way_is_3() {
-    let server = ChatServer::start(Duration::from_millis(30), yes);
-    let folder = suite(&server.url, "run: { ledger: kept.sqlite }\n");
+fn a_ledger_that_fails_under_way_is_3_whatever_was_measured() {
+    fn first_is_wrong(_: usize, body: &str) -> (&'static str, String) {
+        ("200 OK", completion(if body.contains("answer 0\\\"") { "NO" } else { "YES" }))
+    }
+    let server = ChatServer::start(Duration::from_millis(30), first_is_wrong);
+    let folder = suite(&server.url, "  must_pass: { ids: [q0] }\nrun: { ledger: kept.sqlite }\n");
     let child = start(folder.path(), &["--workers", "2"]).spawn().expect("a run");
     wait_for(&server, 8);
     let ledger = rusqlite::Connection::open(folder.path().join("kept.sqlite")).expect("the ledger");
@@ -131,6 +134,25 @@ fn a_ledger_that_fails_under_way_is_3() {
     assert!(folder.path().join("scoregate-out/verdict.json").exists(), "the reports are written");
 }
 
+/// A case that failed before the signal does not make half a run a decision.
+#[test]
+fn a_cancelled_run_decides_nothing() {
+    fn no(_: usize, _: &str) -> (&'static str, String) {
+        ("200 OK", completion("NO"))
+    }
+    let server = ChatServer::start(Duration::from_millis(60), no);
+    let folder = suite(&server.url, "  must_pass: { ids: [q0] }\n");
+    let child = start(folder.path(), &["--workers", "2"]).spawn().expect("a run");
+    wait_for(&server, 8);
+    send(&child, Signal::SIGINT);
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(code(&output), 130);
+    let verdict = std::fs::read(folder.path().join("scoregate-out/verdict.json")).expect("a verdict");
+    let verdict: serde_json::Value = serde_json::from_slice(&verdict).expect("JSON");
+    assert_eq!((&verdict["verdict"], &verdict["exit_code"]), (&"not_evaluated".into(), &130.into()));
+    assert!(verdict["rules"].as_array().expect("rules").iter().any(|rule| rule["verdict"] == "violated"));
+}
+
 #[test]
 fn rn_interrupt() {
     for (signal, expected) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 143)] {
@@ -147,6 +169,7 @@ fn rn_interrupt() {
         let verdict: serde_json::Value = serde_json::from_str(&read("verdict.json")).expect("JSON");
         assert_eq!((&verdict["verdict"], &verdict["partial"]), (&"not_evaluated".into(), &true.into()));
         assert_eq!(verdict["exit_code"], expected);
+        assert!(err(&output).contains(&format!("exit {expected}: cancelled by SIG")), "{}", err(&output));
         assert!(read("junit.xml").contains("<testsuite"));
         let finished = server.with(|counts| counts.answered.len());
         let resumed = start(folder.path(), &[]).output().expect("a run");

@@ -9,5 +9,10 @@ mod command;
 mod determinism;
 mod documents;
 mod exit_codes;
+#[path = "support/fake_github.rs"]
+mod fake_github;
+mod github;
 mod live;
 mod quickstart;
+#[path = "support/runner.rs"]
+mod runner;

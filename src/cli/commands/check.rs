@@ -24,8 +24,8 @@ pub(in crate::cli) fn execute(args: &SuiteInput, env: &Env) -> Result<Ending, Fa
         counted(plan.targets.len() as u64, "target", "targets"),
         counted(metrics, "metric", "metrics"),
         counted(u64::from(plan.limits.trials), "trial", "trials"),
-        counted(plan.outcomes(), "answer", "answers"),
-        counted(plan.outcomes().saturating_mul(metrics), "score", "scores"),
+        counted(plan.header.outcomes(), "answer", "answers"),
+        counted(plan.header.outcomes().saturating_mul(metrics), "score", "scores"),
     ));
     Ok(Ending::printed())
 }

@@ -32,7 +32,8 @@ fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor) ->
     let declared = policy.declared();
     let run = one_run(current, &declared)?;
     let baseline = match baseline {
-        None => BaselineState::NotAsked,
+        // What the suite asks for is asked for here too: a comparison without it would be green without evidence.
+        None => suite.map_or(BaselineState::NotAsked, |suite| reference::of_suite(suite, &policy)),
         Some(path) => reference::of_file(path, &declared)?,
     };
     let verdict = judge(&run, &baseline, &policy);

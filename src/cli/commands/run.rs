@@ -13,7 +13,7 @@ use crate::cli::publish::Comment;
 use crate::cli::signals::Caught;
 use crate::cli::{publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
-use crate::domain::{Env, EventSink, FailureKind, MetricSpec, RetryClass, Run};
+use crate::domain::{Decision, Env, EventSink, FailureKind, MetricSpec, RetryClass, Run, Verdict};
 use crate::engine::{self, Caller, Plan, cancellation};
 use crate::evaluator;
 use crate::gate::judge;
@@ -36,7 +36,11 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         report: ReportArgs { out },
         host: HostArgs { no_comment },
     } = args;
-    let mut prepared = prepare(suite, env)?;
+    let stop = |failed: Failed| {
+        publish::stopped(&failed, env);
+        failed
+    };
+    let mut prepared = prepare(suite, env).map_err(stop)?;
     if let Some(workers) = workers {
         prepared.plan.limits.workers = usize::from(*workers);
     }
@@ -45,7 +49,7 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
     let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let redactor = prepared.plan.redactor.clone();
     let ended = carry_out(prepared, baseline.as_deref(), *ledger, &folder, comment, env);
-    ended.map_err(|failed| failed.masked(&redactor))
+    ended.map_err(|failed| stop(failed.masked(&redactor)))
 }
 
 /// Measures, judges, reports, publishes.
@@ -57,7 +61,7 @@ fn carry_out(
     comment: Comment,
     env: &Env,
 ) -> Result<Ending, Failed> {
-    let Prepared { suite, dataset, plan, policy, reports: settings, host } = prepared;
+    let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
     let redactor = plan.redactor.clone();
     let baseline = match baseline {
         Some(path) => reference::of_file(path, &scales(&plan.header.metrics))?,
@@ -66,7 +70,10 @@ fn carry_out(
     let (run, caught) = measure(&suite, &dataset, plan, ledger, folder, env)?;
     let mut verdict = judge(&run, &baseline, &policy);
     if let Some(code) = caught.code() {
-        (verdict.exit_code, verdict.partial) = (code.code(), true);
+        cancelled(&mut verdict, &run, code);
+    } else if let Some(why) = run.completion.as_ref().and_then(|end| end.reason.as_deref()) {
+        verdict.headline = format!("could not evaluate: the run is not complete: {why}");
+        (verdict.decision, verdict.exit_code) = (Decision::NotEvaluated, ExitCode::NotEvaluated.code());
     }
     let texts = reports::texts(&run)?;
     let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
@@ -77,11 +84,34 @@ fn carry_out(
         Ok(()) => ExitCode::of(verdict.exit_code),
         Err(_) => ExitCode::NotEvaluated,
     };
-    if let (Some(host), None) = (&host, caught.code()) {
-        publish::publish(&view, host, &settings, folder, code, comment, env);
+    let written = written.map_err(|lost| lost.masked(view.redactor()));
+    let finished = publish::Finished {
+        view: &view,
+        suite: &suite,
+        settings: &settings,
+        folder,
+        code,
+        written: written.is_ok(),
+        comment,
+    };
+    finished.publish(env);
+    match written {
+        Ok(()) => Ok(Ending::because(code, view.redactor().redact(&verdict.headline))),
+        // The verdict is published with this code.
+        Err(lost) => Ok(lost.report()),
     }
-    written?;
-    Ok(Ending::because(code, view.redactor().redact(&verdict.headline)))
+}
+
+/// What was measured until then stays in the reports, and none of it is a decision.
+fn cancelled(verdict: &mut Verdict, run: &Run, code: ExitCode) {
+    let signal = if code == ExitCode::Interrupted { "SIGINT" } else { "SIGTERM or SIGHUP" };
+    let measured: usize = run.cases.iter().map(|case| case.trials.len()).sum();
+    let planned = run.header.outcomes();
+    verdict.headline = format!(
+        "cancelled by {signal}: {measured} of {planned} answers are here, and nothing is decided; run again, what was paid for \
+         is not paid again"
+    );
+    (verdict.decision, verdict.exit_code, verdict.partial) = (Decision::NotEvaluated, code.code(), true);
 }
 
 /// Runs the engine within a runtime of its own; says which signal came, if one did.

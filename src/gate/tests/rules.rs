@@ -39,6 +39,18 @@ fn a_clear_drop_fails_and_says_by_how_much() {
 }
 
 #[test]
+fn a_rule_for_a_metric_that_is_not_in_the_results_is_not_green() {
+    let gate = |rules: Value| json!({ "metrics": { "qualitty": rules } });
+    let now = scores(&steady(40));
+    let missing = verdict(&now, &BaselineState::NotAsked, gate(json!({ "min": 0.9 })));
+    assert_eq!((missing.exit_code, missing.decision), (3, Decision::NotEvaluated));
+    assert!(missing.headline.contains("no score of qualitty is in the results"), "{}", missing.headline);
+    assert!(rule(&missing, RuleKind::Complete).severity == Severity::Ok);
+    assert_eq!(verdict(&now, &BaselineState::NotAsked, gate(json!({ "min": 0.9, "on_fail": "warn" }))).exit_code, 0);
+    assert_eq!(verdict(&now, &BaselineState::NotAsked, gate(json!({ "min": 0.9, "gate": false }))).exit_code, 0);
+}
+
+#[test]
 fn where_lower_is_better_a_rise_is_worse() {
     let lower = |mut run: Run| {
         run.header.metrics[0].direction = Direction::Lower;

@@ -12,5 +12,5 @@ pub(crate) use azure_log::break_commands as break_azure_commands;
 pub(crate) use github_log::{break_commands as break_github_commands, is_command};
 pub(crate) use markdown::markdown;
 pub(crate) use terminal::{guard, terminal_line};
-pub use terminal::{terminal, terminal_lines};
+pub use terminal::{terminal, terminal_block};
 pub(crate) use xml::{XmlText, xml_attribute, xml_body};

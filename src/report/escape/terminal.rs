@@ -46,14 +46,15 @@ pub(crate) fn guard(screen: &str) -> String {
     guarded
 }
 
+/// Lines whose control characters are already shown: the hosts' commands are broken, nothing else changes.
+pub fn terminal_block(text: &str) -> String {
+    let text = break_azure_commands(text);
+    guard(&break_github_commands(&text))
+}
+
 /// One message line of at most `limit` characters, for texts whose secrets are already masked.
 pub fn terminal(text: &str, limit: usize) -> String {
     terminal_line(&Cleaner::default().line(text, limit)).0
-}
-
-/// Lines that are laid out already, whoever made them: no line is a host's command. Styles stay.
-pub fn terminal_lines(text: &str) -> String {
-    guard(&break_github_commands(&break_azure_commands(text)))
 }
 
 #[cfg(test)]
@@ -79,7 +80,7 @@ mod tests {
     #[test]
     fn a_wrapped_line_is_guarded_too() {
         assert_eq!(guard("ok\n  ::debug::x\n\u{a0}::y\n"), "ok\n│   ::debug::x\n│ \u{a0}::y\n");
-        assert_eq!(terminal_lines("| ##vso[a]\n::b\n ##[c]"), "| ##_vso[a]\n│ ::b\n ##_[c]");
+        assert_eq!(terminal_block("| ##vso[a]\n::b\n ##[c]"), "| ##_vso[a]\n│ ::b\n ##_[c]");
         assert_eq!(guard("\u{1b}[1m::x\u{1b}[0m\n"), "│ \u{1b}[1m::x\u{1b}[0m\n");
     }
 }

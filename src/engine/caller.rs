@@ -111,7 +111,7 @@ impl Caller {
     fn bounded(&self, rejection: Rejection) -> Rejection {
         match rejection.hint.retry_after {
             Some(asked) if rejection.class == RetryClass::Retry && asked > self.retry.max_elapsed => {
-                let (asked, limit) = (asked.as_secs(), self.retry.max_elapsed.as_secs());
+                let (asked, limit) = (asked.as_secs_f64(), self.retry.max_elapsed.as_secs_f64());
                 let message = format!(
                     "{} (it asks to wait {asked} s, longer than `run.retry.max_elapsed` allows: {limit} s)",
                     rejection.message

@@ -6,8 +6,8 @@ use super::exit_code::ExitCode;
 use crate::diagnostic::{Diagnostics, render};
 use crate::report::escape::{terminal, terminal_block};
 
-/// Characters of the last line.
-const LAST_LINE: usize = 2_000;
+/// Characters of the reason on the last line.
+const REASON: usize = 600;
 
 pub(super) fn out(text: &str) {
     let mut stream = anstream::stdout().lock();
@@ -30,5 +30,5 @@ pub(super) fn diagnostics(problems: &Diagnostics) {
 
 /// `scoregate: exit 1: …`; the reason may quote names of cases, and the log belongs to a host that reads commands in it.
 pub(super) fn last_line(code: ExitCode, reason: &str) {
-    err(&terminal(&format!("scoregate: exit {}: {reason}", code.code()), LAST_LINE));
+    err(&format!("scoregate: exit {}: {}", code.code(), terminal(reason, REASON)));
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::cancel::Cancel;
+use super::cancel::{Cancel, Stop};
 use super::endpoint::{Endpoint, Endpoints};
 use super::key::key_of;
 use super::retry::{RetryPolicy, Tries, wait};
@@ -123,7 +123,7 @@ impl Caller {
     ) -> Result<Result<Receipt, Rejection>, Failure> {
         let slot = tokio::select! {
             slot = ready(endpoint) => slot.map_err(|error| Failure::infra(FailureKind::Internal, error.to_string()))?,
-            () = self.cancel.cancelled() => return Err(cancelled(*sent)),
+            why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
         };
         if let Some(failure) = endpoint.stopped() {
             return Err(Failure { attempts: *sent, ..failure });
@@ -132,7 +132,7 @@ impl Caller {
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
         let result = tokio::select! {
             result = self.attempts.attempt(call) => result,
-            () = self.cancel.cancelled() => return Err(cancelled(*sent)),
+            why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
         };
         let kept = match result.and_then(|response| accept(&response).map(|()| response)) {
             Ok(response) => {
@@ -151,7 +151,7 @@ impl Caller {
         self.events.emit(Event::Retried { endpoint: Arc::clone(&call.endpoint), what, wait: pause });
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            () = self.cancel.cancelled() => {}
+            _ = self.cancel.cancelled() => {}
         }
     }
 
@@ -174,8 +174,8 @@ impl Caller {
     }
 }
 
-fn cancelled(attempts: u32) -> Failure {
-    let failure = Failure::infra(FailureKind::Cancelled, "the run was cancelled before this was measured");
+fn cancelled(why: Stop, attempts: u32) -> Failure {
+    let failure = Failure::infra(FailureKind::Cancelled, format!("{} before this was measured", why.words()));
     Failure { attempts, ..failure }
 }
 

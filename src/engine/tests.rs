@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::{Caller, Canceller, cancellation};
+use super::{Caller, Canceller, Stop, cancellation};
 use crate::domain::{Event, EventSink, Failure, FailureKind, RateHint, RetryClass, Secret};
 use crate::net::{
     Attempt, BoxFuture, Call, Deadlines, Dialect, HttpRequest, Purpose, Receipt, Rejection, Request, Response, exchange,
@@ -256,7 +256,7 @@ async fn cancelling_ends_a_call_in_any_wait() {
         let asked = ask(&caller, &question);
         let cancelled = async {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            canceller.cancel();
+            canceller.cancel(Stop::Cancelled);
         };
         let (result, ()) = tokio::join!(asked, cancelled);
         assert_eq!(result.unwrap_err().kind, FailureKind::Cancelled);

@@ -26,7 +26,7 @@ pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
     let compared = not_worse::compare(&scene);
     let findings = ask(&scene, &compared);
     let (decision, exit_code) = headline::decision(&findings);
-    let (broken, fixed) = broken::lists(&scene, &compared, &findings);
+    let moved = broken::moved(&scene, &compared, &findings);
     let reference = scene.reference.as_ref();
     let comparable = !findings.iter().any(|finding| finding.comparison.reason == Reason::JudgeMismatch);
     let (source, runs) = match baseline {
@@ -40,10 +40,10 @@ pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
         suite: run.header.suite.clone(),
         notes: notes::all(&scene, &compared, &findings),
         trials: mean_trials(run),
-        cases: counts(&scene),
+        cases: VerdictCounts { worse: moved.worse, better: moved.better, ..counts(&scene) },
         changes: reference.map(|reference| reference.changes.clone()).unwrap_or_default(),
-        broken,
-        fixed,
+        broken: moved.broken,
+        fixed: moved.fixed,
         comparable,
         baseline: source,
         baseline_runs: runs,

@@ -10,7 +10,7 @@ use crate::cli::failure::Failed;
 use crate::cli::prepare::{Prepared, baseline, prepare};
 use crate::cli::{publish, reports, screen, signals};
 use crate::domain::{Decision, Env, EventSink, FailureKind, RetryClass, Run, Verdict};
-use crate::engine::{Caller, cancellation};
+use crate::engine::{Caller, Stop, cancellation};
 use crate::gate::{BaselineState, judge};
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
 use crate::report;
@@ -59,6 +59,13 @@ fn measure_and_judge(
     let runtime = runtime.map_err(|error| Failed::CouldNot(format!("could not start: {error}")))?;
     let (run, caught) = runtime.block_on(async {
         let (canceller, cancel) = cancellation();
+        if let Some(deadline) = suite.run.deadline {
+            let canceller = canceller.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(deadline).await;
+                canceller.cancel(Stop::Deadline);
+            });
+        }
         let caught = signals::listen(canceller)
             .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
         let events: Arc<dyn EventSink> = Arc::new(report::Progress::stderr(progress_style(env), redactor.clone()));

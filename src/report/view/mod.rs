@@ -64,8 +64,11 @@ impl<'a> View<'a> {
     ) -> Self {
         let cleaner = Cleaner::new(redactor);
         let library = shown::Library::new(run, baseline, texts, &cleaner);
-        let (broken, broken_more) = library.group(&verdict.broken);
-        let (fixed, fixed_more) = library.group(&verdict.fixed);
+        let (broken, fixed) = (library.group(&verdict.broken), library.group(&verdict.fixed));
+        // The verdict lists the first of each metric, and counts all.
+        let more = |shown: &[Shown], all: u64| usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(shown.len());
+        let broken_more = broken.1.max(more(&broken.0, verdict.cases.worse));
+        let fixed_more = fixed.1.max(more(&fixed.0, verdict.cases.better));
         let (rows, held) = row::rows(verdict, &run.header.targets_or_default(), &cleaner);
         let troubles = trouble::troubles(run, texts, &cleaner);
         let advice = advice::advice(run, verdict, &troubles, &cleaner);
@@ -76,9 +79,9 @@ impl<'a> View<'a> {
             suite: cleaner.line(&verdict.suite, NAME),
             rows,
             held,
-            broken,
+            broken: broken.0,
             broken_more,
-            fixed,
+            fixed: fixed.0,
             fixed_more,
             troubles,
             notes: verdict.notes.iter().map(|note| cleaner.line(note, PARAGRAPH)).collect(),

@@ -42,6 +42,8 @@ pub enum RuleKind {
     Baseline,
     /// Was the run carried through?
     Complete,
+    /// Nothing is asked: the level of a metric without a rule.
+    Reported,
 }
 
 /// What a rule found.

@@ -22,6 +22,10 @@ fn the_readme_shows_the_real_output() {
         .map(str::to_owned)
         .collect();
     assert!(table.len() > 3, "{table:?}");
+    let shown = out(&output);
+    let totals = shown.lines().find(|line| line.contains("scores measured")).expect("the totals");
+    let untimed = totals.rsplit_once(" in ").map_or(totals, |(before, _)| before);
+    assert!(readme.contains(&format!("{untimed} in ")), "the README lacks this line:\n{untimed}");
     for line in table {
         assert!(readme.contains(line.trim_end()), "the README lacks this line:\n{line}");
     }

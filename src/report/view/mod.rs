@@ -92,6 +92,11 @@ impl<'a> View<'a> {
         }
     }
 
+    /// What the cases in `broken` are: without a baseline there is nothing that they are worse than.
+    pub(crate) fn broken_title(&self) -> &'static str {
+        if self.verdict.baseline.is_some() { "Cases that got worse" } else { "Cases that failed" }
+    }
+
     /// Masks secrets in texts that the view does not hold.
     pub fn redactor(&self) -> &Redactor {
         self.cleaner.redactor()
@@ -104,7 +109,7 @@ impl<'a> View<'a> {
 
     /// The others, for who wants to know.
     pub(crate) fn quiet(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(|row| row.severity == Severity::Ok && row.holds)
+        self.rows.iter().filter(|row| row.severity == Severity::Ok && row.holds && !row.reported)
     }
 }
 

@@ -10,6 +10,8 @@ use crate::report::escape::{terminal, terminal_block};
 
 /// Characters of a line of a message.
 const LONGEST: usize = 2_000;
+/// Characters of the reason on the last line.
+const REASON: usize = 600;
 
 /// Standard output for programs: JSON, a schema, a script, a host's own commands.
 pub(super) fn data(text: &str) {
@@ -46,5 +48,5 @@ pub(super) fn diagnostics(problems: &Diagnostics) {
 
 /// `scoregate: exit 1: …`
 pub(super) fn last_line(code: ExitCode, reason: &str) {
-    err(&terminal(&format!("scoregate: exit {}: {reason}", code.code()), LONGEST));
+    err(&format!("scoregate: exit {}: {}", code.code(), terminal(reason, REASON)));
 }

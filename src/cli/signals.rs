@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::exit_code::ExitCode;
-use crate::engine::Canceller;
+use crate::engine::{Canceller, Stop};
 
 /// Which signal came first: 0 none, else the exit code.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ pub(super) fn listen(canceller: Canceller) -> std::io::Result<Caught> {
     tokio::spawn(async move {
         let first = signals.next().await;
         seen.0.store(first.code(), Ordering::SeqCst);
-        canceller.cancel();
+        canceller.cancel(Stop::Cancelled);
         signals.next().await;
         // The ledger is durable without a farewell.
         std::process::exit(i32::from(first.code()));

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use super::cancel::Cancel;
+use super::cancel::{Cancel, Stop};
 use super::endpoint::{Endpoint, Endpoints};
 use super::key::key_of;
 use super::retry::{RetryPolicy, Tries, wait};
@@ -153,7 +153,7 @@ impl Caller {
         let slot = tokio::select! {
             // Whoever waited for a slot sends nothing after the wish to stop.
             biased;
-            () = self.cancel.cancelled() => return Err(cancelled(*sent)),
+            why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
             slot = ready(endpoint) => slot.map_err(|failure| Failure { attempts: *sent, ..failure })?,
         };
         if let Some(trouble) = self.ledger_trouble() {
@@ -164,7 +164,7 @@ impl Caller {
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
         let result = tokio::select! {
             result = self.attempts.attempt(call) => result,
-            () = self.cancel.cancelled() => return Err(cancelled(*sent)),
+            why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
         };
         let kept = match result.and_then(|response| accept(&response).map(|()| response)) {
             Ok(response) => {
@@ -183,7 +183,7 @@ impl Caller {
         self.events.emit(Event::Retried { endpoint: Arc::clone(&call.endpoint), what, wait: pause });
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            () = self.cancel.cancelled() => {}
+            _ = self.cancel.cancelled() => {}
         }
     }
 
@@ -200,8 +200,8 @@ impl Caller {
     }
 }
 
-fn cancelled(attempts: u32) -> Failure {
-    let failure = Failure::infra(FailureKind::Cancelled, "the run was cancelled before this was measured");
+fn cancelled(why: Stop, attempts: u32) -> Failure {
+    let failure = Failure::infra(FailureKind::Cancelled, format!("{} before this was measured", why.words()));
     Failure { attempts, ..failure }
 }
 

@@ -50,7 +50,7 @@ where
     announce(&plan, events);
     let mut totals = Spent::default();
     let mut repairs = 0_u64;
-    let jobs = jobs(&plan, cases).take_while(|_| !cancel.is_cancelled() && caller.ledger_trouble().is_none());
+    let jobs = jobs(&plan, cases).take_while(|_| cancel.wish().is_none() && caller.ledger_trouble().is_none());
     let pending = Pending::default();
     let mut done = stream::iter(jobs)
         .map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job, pending.clone()))
@@ -93,8 +93,8 @@ fn counts(caller: &Caller, repairs: u64) -> CallCounts {
 
 /// Why a run is not complete; `None`: it is. What was planned is the sum of what came of it.
 fn incomplete(plan: &Plan, caller: &Caller, cancel: &Cancel, outcomes: u64) -> Option<String> {
-    if cancel.is_cancelled() {
-        return Some("the run was cancelled".to_owned());
+    if let Some(why) = cancel.wish() {
+        return Some(why.words().to_owned());
     }
     if let Some(trouble) = caller.ledger_trouble() {
         return Some(format!("answers could not be kept: {trouble}"));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::{Caller, Canceller, cancellation};
+use super::{Caller, Canceller, Stop, cancellation};
 use crate::domain::{Event, EventSink, Failure, FailureKind, RateHint, RetryClass, Secret};
 use crate::net::{
     Attempt, BoxFuture, Call, Deadlines, Dialect, HttpRequest, Purpose, Receipt, Rejection, Request, Response, exchange,
@@ -286,7 +286,7 @@ async fn who_waits_for_a_slot_sends_nothing_after_the_wish_to_stop() {
         let asked = futures_util::future::join_all(calls.iter().map(|call| ask(&caller, call)));
         let stop = async {
             tokio::task::yield_now().await;
-            canceller.cancel();
+            canceller.cancel(Stop::Cancelled);
         };
         let (results, ()) = tokio::join!(asked, stop);
         assert!(results.iter().all(|result| result.as_ref().is_err_and(|it| it.kind == FailureKind::Cancelled)));
@@ -308,7 +308,7 @@ async fn cancelling_ends_a_call_in_any_wait() {
         let asked = ask(&caller, &question);
         let cancelled = async {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            canceller.cancel();
+            canceller.cancel(Stop::Cancelled);
         };
         let (result, ()) = tokio::join!(asked, cancelled);
         assert_eq!(result.unwrap_err().kind, FailureKind::Cancelled);

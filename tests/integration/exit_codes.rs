@@ -66,6 +66,19 @@ fn bl_missing() {
     assert!(said.to_uppercase().contains("NO BASELINE"), "{said}");
 }
 
+/// A metric without a rule has its level in every report; a case that fails without a baseline has not "got worse".
+#[test]
+fn what_is_measured_is_shown_though_nothing_is_asked_of_it() {
+    let suite = format!("{SUITE}  rouge_l: {{}}\ngate:\n  metrics:\n    exact_match: {{ case_min: 1 }}\n");
+    let place = folder(&[("scoregate.yaml", &suite), ("data.jsonl", BAD)]);
+    let said = check(place.path(), &["run"], 1);
+    assert!(said.contains("· rouge_l") && said.contains("reported"), "{said}");
+    assert!(said.contains("Cases that failed") && !said.contains("none →") && !said.contains("baseline →"), "{said}");
+    let read = |name: &str| std::fs::read_to_string(place.path().join("scoregate-out").join(name)).expect(name);
+    assert!(read("comment.md").contains("**rouge_l** | nothing | 0.000 |"), "{}", read("comment.md"));
+    assert!(read("verdict.json").contains("\"rule\": \"reported\""), "{}", read("verdict.json"));
+}
+
 #[test]
 fn a_comparison_under_a_suite_asks_for_what_the_suite_asks_for() {
     let asked = format!(

@@ -71,6 +71,7 @@ fn a_pull_request_gets_one_comment_that_is_updated() {
     );
     assert!(first[0].body.contains("case **q00**"));
     assert!(first[0].body.contains("| “Paris” | “Lyon”"), "the old answer stands beside the new:\n{}", first[0].body);
+    assert!(first[0].body.contains("Cases that got worse: 20<") && first[0].body.contains("10 more cases"));
     assert!(first[0].body.contains("data.jsonl:1"));
     assert!(failed.summary.starts_with("> [!CAUTION]"));
 

@@ -295,3 +295,20 @@ fn services_programs_and_models_are_targets() {
         assert_eq!(code(&checked), 2, "without its variable the suite cannot be right");
     }
 }
+
+/// What is missing at the deadline is not measured, and nothing of it counts as good.
+#[test]
+fn a_deadline_ends_the_run() {
+    let server = ChatServer::start(Duration::from_millis(100), yes);
+    let folder = suite(&server.url, "run: { deadline: 500ms, workers: 1 }\n");
+    let begun = Instant::now();
+    let output = start(folder.path(), &[]).output().expect("a run");
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert_eq!(code(&output), 3, "{}{}", out(&output), err(&output));
+    assert!(out(&output).contains("`deadline` passed"), "{}", out(&output));
+    let end = end(folder.path());
+    assert_eq!((&end["complete"], &end["reason"]), (&false.into(), &"the run's `deadline` passed".into()));
+    let resumed = start(folder.path(), &["--workers", "8"]).output().expect("a run");
+    assert!(code(&resumed) == 0 || code(&resumed) == 3);
+    assert!(server.with(|counts| counts.requests) <= CASES + 8, "what was paid for is asked again");
+}

@@ -8,6 +8,7 @@ mod chat_server;
 mod command;
 mod determinism;
 mod documents;
+mod examples;
 mod exit_codes;
 #[path = "support/fake_github.rs"]
 mod fake_github;

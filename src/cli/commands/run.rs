@@ -14,7 +14,7 @@ use crate::cli::signals::Caught;
 use crate::cli::{publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
 use crate::domain::{Decision, Env, EventSink, FailureKind, MetricSpec, RetryClass, Run, Verdict};
-use crate::engine::{self, Caller, Plan, cancellation};
+use crate::engine::{self, Caller, Plan, Stop, cancellation};
 use crate::evaluator;
 use crate::gate::judge;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
@@ -138,6 +138,13 @@ fn measure(
     let runtime = runtime.map_err(|error| Failed::CouldNot(format!("could not start: {error}")))?;
     runtime.block_on(async {
         let (canceller, cancel) = cancellation();
+        if let Some(deadline) = suite.run.deadline {
+            let canceller = canceller.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(deadline).await;
+                canceller.cancel(Stop::Deadline);
+            });
+        }
         let caught = signals::listen(canceller)
             .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
         let progress = report::Progress::stderr(progress_style(env), plan.redactor.clone());

@@ -406,3 +406,18 @@ fn stable_cases_that_break_fail_although_the_mean_holds() {
     assert_eq!((warned.exit_code, super::rule(&warned, RuleKind::NotWorse).severity), (0, Severity::Warn));
     assert_eq!(verdict(&now, &pool, json!({ "breaks": "off" })).exit_code, 0);
 }
+
+#[test]
+fn a_metric_without_a_rule_is_reported_and_decides_nothing() {
+    let now = scores(&[0.2, 0.4, 0.9]);
+    let verdict = verdict(&now, &BaselineState::NotAsked, json!({ "baseline": { "from": "none" } }));
+    let rule = rule(&verdict, RuleKind::Reported);
+    assert_eq!((rule.n, rule.planned, rule.severity), (3, 3, Severity::Ok));
+    assert!((rule.current.unwrap() - 0.5).abs() < 1e-12 && rule.ci.is_none(), "three cases have no interval");
+    let many = super::verdict(&scores(&steady(40)), &BaselineState::NotAsked, json!({}));
+    assert!(super::rule(&many, RuleKind::Reported).ci.is_some());
+    assert_eq!(verdict.exit_code, 0);
+    assert!(verdict.headline.contains("nothing is required of them"), "{}", verdict.headline);
+    let limited = super::verdict(&now, &BaselineState::NotAsked, metric(json!({ "min": 0.1 })));
+    assert!(limited.rules.iter().all(|rule| rule.rule != RuleKind::Reported));
+}

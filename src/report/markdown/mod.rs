@@ -73,7 +73,7 @@ pub(super) fn text(view: &View<'_>, size: Size) -> String {
     doc.add(&sections::legend(view));
     doc.section("", &explanations(view), "\n", 0, "explanations", share);
     let worse = case_rows(&view.broken, size.excerpt());
-    let title = format!("Cases that got worse: {}", view.broken.len() + view.broken_more);
+    let title = format!("{}: {}", view.broken_title(), view.broken.len() + view.broken_more);
     let open = view.verdict.decision != Decision::Passed || view.broken.iter().any(|shown| shown.decisive);
     doc.section(&folded(&title, open), &worse, CLOSE, view.broken_more, "cases", share);
     doc.section(

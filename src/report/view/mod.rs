@@ -104,7 +104,7 @@ impl<'a> View<'a> {
 
     /// The explanations that a reader needs: of all rules that do something to the build or did not simply hold.
     pub(crate) fn told(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(|row| row.severity != Severity::Ok || !row.holds)
+        self.rows.iter().filter(|row| row.severity != Severity::Ok || !(row.holds || row.reported))
     }
 
     /// The others, for who wants to know.

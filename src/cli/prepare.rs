@@ -6,7 +6,7 @@ use super::failure::Failed;
 use super::{git, needs, screen};
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Digest, Env, MetricSpec, Redactor, RunHeader, Secret};
+use crate::domain::{Digest, Direction, Env, MetricSpec, Redactor, RunHeader, ScoreKind, Secret};
 use crate::engine::{Limits, Plan};
 use crate::evaluator::{self, BuildContext};
 use crate::gate::Policy;
@@ -14,7 +14,7 @@ use crate::host;
 use crate::net::Deadlines;
 use crate::provider::{self, Models};
 use crate::report::ReportSettings;
-use crate::suite::{self, Suite};
+use crate::suite::{self, Block, Loaded, Suite};
 use crate::target;
 
 /// Calls in flight per endpoint where nothing is said.
@@ -34,23 +34,28 @@ pub(super) struct Prepared {
 /// # Errors
 /// Every problem of the suite, its data and its references at once; nothing was called.
 pub(super) fn prepare(path: &Path, env: &Env) -> Result<Prepared, Failed> {
-    let suite = suite::load(path, env)?;
+    let Loaded { suite, problems } = suite::load_with_problems(path, env);
+    let Some(suite) = suite else { return Err(problems.into()) };
     let redactor = Redactor::new(&suite.secrets);
-    build(suite, env).map_err(|failed| failed.masked(&redactor))
+    build(suite, problems, env).map_err(|failed| failed.masked(&redactor))
 }
 
-fn build(suite: Suite, env: &Env) -> Result<Prepared, Failed> {
-    let mut problems = Diagnostics::default();
+/// `problems`: those of the suite's skeleton; the owners of the blocks add theirs.
+fn build(suite: Suite, mut problems: Diagnostics, env: &Env) -> Result<Prepared, Failed> {
     let models = provider::build(&suite.models, env, &mut problems);
     let context = target::BuildContext { suite: &suite, models: &models.by_name };
-    let targets: Vec<target::Ready> =
-        suite.targets.iter().filter_map(|block| target::build(block, &context, &mut problems)).collect();
+    let targets: Vec<target::Ready> = suite
+        .targets
+        .iter()
+        .filter(|block| !waits_for_model(block, &suite, &models))
+        .filter_map(|block| target::build(block, &context, &mut problems))
+        .collect();
     let evaluators = evaluators(&suite, &models, env, &mut problems);
     let token = host::detect(env).map(|context| context.secrets()).unwrap_or_default();
     let secrets: Vec<Secret> = suite.secrets.iter().chain(&models.secrets).chain(&token).cloned().collect();
     let redactor = Redactor::new(&secrets);
     let metrics: Vec<MetricSpec> = evaluators.iter().map(|ready| ready.spec.clone()).collect();
-    let policy = Policy::build(suite.gate.as_ref(), &metrics, &mut problems);
+    let policy = Policy::build(suite.gate.as_ref(), &named(&suite, &metrics), &mut problems);
     let reports = match &suite.reports {
         Some(block) => block.settings::<ReportSettings>(&mut problems),
         None => Some(ReportSettings::default()),
@@ -78,12 +83,34 @@ fn build(suite: Suite, env: &Env) -> Result<Prepared, Failed> {
     Ok(Prepared { suite, dataset, plan, policy, reports })
 }
 
+/// Names a model that is in the suite and has problems of its own, which are told already.
+fn waits_for_model(block: &Block, suite: &Suite, models: &Models) -> bool {
+    let Some(wanted) = block.value.get("model").and_then(serde_json::Value::as_str) else { return false };
+    suite.models.iter().any(|model| &*model.name == wanted) && !models.by_name.contains_key(wanted)
+}
+
+/// The metrics that the suite means to measure, those included whose evaluator has problems: the gate's rules for them are not wrong.
+fn named(suite: &Suite, built: &[MetricSpec]) -> Vec<MetricSpec> {
+    let mut metrics = built.to_vec();
+    for block in suite.evaluators.iter().filter(|block| built.iter().all(|metric| metric.name != block.name)) {
+        let info = evaluator::kinds().map(|kind| kind.info).find(|info| info.name == &*block.kind);
+        metrics.push(MetricSpec {
+            name: block.name.clone(),
+            kind: info.map_or(ScoreKind::UNIT, |info| info.score),
+            direction: info.map_or(Direction::Higher, |info| info.direction),
+            pass_mark: None,
+            fingerprint: None,
+        });
+    }
+    metrics
+}
+
 fn evaluators(suite: &Suite, models: &Models, env: &Env, problems: &mut Diagnostics) -> Vec<evaluator::Ready> {
     let deadlines = Deadlines { connect: suite.run.connect_timeout, whole: suite.run.timeout };
     let context = BuildContext { env, models: &models.by_name, deadlines };
     let known: Vec<&str> = evaluator::kinds().map(|kind| kind.info.name).collect();
     let mut ready = Vec::new();
-    for block in &suite.evaluators {
+    for block in suite.evaluators.iter().filter(|block| !waits_for_model(block, suite, models)) {
         match evaluator::kinds().find(|kind| kind.info.name == &*block.kind) {
             Some(kind) => ready.extend((kind.build)(block, &context, problems)),
             None => problems.push(block.unknown_kind("evaluator", known.iter().copied())),

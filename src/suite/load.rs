@@ -77,18 +77,48 @@ impl Suite {
     }
 }
 
+/// A suite file with its problems so far. What is wrong is missing from `suite`, whose blocks are for their owners to check, so that a
+/// person sees all problems at once; with problems it must not be run.
+#[derive(Debug)]
+pub struct Loaded {
+    /// `None`: the file cannot be read at all.
+    pub suite: Option<Suite>,
+    pub problems: Diagnostics,
+}
+
 /// Reads the suite file at `path`.
 ///
 /// # Errors
-/// Every problem of the file.
+/// Every problem of the skeleton.
 pub fn load(path: &Path, env: &Env) -> Result<Suite, Diagnostics> {
-    let bytes = bytes(path)?;
+    load_with_problems(path, env).sound()
+}
+
+/// Reads the suite file at `path` as far as it can be read.
+pub fn load_with_problems(path: &Path, env: &Env) -> Loaded {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         Some(_) | None => Path::new("."),
     };
-    let folder = parent.canonicalize().map_err(|error| unreadable(path, &error))?;
-    parse(path, &bytes, &folder, env)
+    let read = bytes(path).and_then(|bytes| match parent.canonicalize() {
+        Ok(folder) => Ok((bytes, folder)),
+        Err(error) => Err(unreadable(path, &error)),
+    });
+    match read {
+        Ok((bytes, folder)) => parse(path, &bytes, &folder, env),
+        Err(problem) => Loaded { suite: None, problems: problem.into() },
+    }
+}
+
+impl Loaded {
+    /// # Errors
+    /// Every problem found so far.
+    pub fn sound(self) -> Result<Suite, Diagnostics> {
+        match self.suite {
+            Some(suite) if !self.problems.has_errors() => Ok(suite),
+            Some(_) | None => Err(self.problems),
+        }
+    }
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, Diagnostic> {
@@ -120,45 +150,41 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
 }
 
 /// Reads a suite from its bytes; `folder` is absolute.
-pub(super) fn parse(path: &Path, bytes: &[u8], folder: &Path, env: &Env) -> Result<Suite, Diagnostics> {
+pub(super) fn parse(path: &Path, bytes: &[u8], folder: &Path, env: &Env) -> Loaded {
     let shown = path.to_string_lossy();
-    let source = Arc::new(Source::new(shown.as_ref(), decode(&shown, bytes)?));
-    let mut diagnostics = Diagnostics::default();
-    let Some(mut node) = read(&source, &mut diagnostics) else { return Err(diagnostics) };
-    let secrets = interpolate(&mut node, env, &source, &mut diagnostics);
+    let source = match decode(&shown, bytes) {
+        Ok(text) => Arc::new(Source::new(shown.as_ref(), text)),
+        Err(problem) => return Loaded { suite: None, problems: problem.into() },
+    };
+    let mut problems = Diagnostics::default();
+    let Some(mut node) = read(&source, &mut problems) else { return Loaded { suite: None, problems } };
+    let secrets = interpolate(&mut node, env, &source, &mut problems);
     let redactor = Redactor::new(&secrets);
-    let skeleton = skeleton(node, &source, &mut diagnostics);
+    let skeleton = skeleton(node, &source, &mut problems);
     let root = project_root(folder);
-    let suite = skeleton.and_then(|skeleton| {
-        let run = run_settings(&skeleton, &root, folder, &mut diagnostics)?;
-        Some(Suite {
-            name: skeleton.name,
-            path: path.to_path_buf(),
-            folder: folder.to_path_buf(),
-            root,
-            source,
-            digest: Digest::of([bytes]),
-            dataset: skeleton.dataset,
-            targets: skeleton.targets,
-            models: skeleton.models,
-            evaluators: skeleton.evaluators,
-            gate: skeleton.gate,
-            reports: skeleton.reports,
-            run,
-            secrets,
-        })
-    });
-    match suite {
-        Some(suite) if !diagnostics.has_errors() => Ok(suite),
-        Some(_) | None => {
-            diagnostics.map_texts(|text| redactor.redact(text));
-            diagnostics.sort();
-            Err(diagnostics)
-        }
-    }
+    let run = run_settings(&skeleton, &root, folder, &mut problems);
+    problems.map_texts(|text| redactor.redact(text));
+    problems.sort();
+    let suite = Suite {
+        name: skeleton.name,
+        path: path.to_path_buf(),
+        folder: folder.to_path_buf(),
+        root,
+        source,
+        digest: Digest::of([bytes]),
+        dataset: skeleton.dataset,
+        targets: skeleton.targets,
+        models: skeleton.models,
+        evaluators: skeleton.evaluators,
+        gate: skeleton.gate,
+        reports: skeleton.reports,
+        run,
+        secrets,
+    };
+    Loaded { suite: Some(suite), problems }
 }
 
-fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &mut Diagnostics) -> Option<RunSettings> {
+fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &mut Diagnostics) -> RunSettings {
     let RunSpec { workers, batch_size: _, trials, timeout, connect_timeout, deadline, retry, record: _, ledger } =
         &skeleton.run;
     let block = skeleton.run_block.clone().unwrap_or_else(|| Block::from_value("run", "run", serde_json::Value::Null));
@@ -176,13 +202,13 @@ fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &m
         }
     }
     let ledger = match resolve(root, folder, ledger.as_deref().unwrap_or(LEDGER)) {
-        Ok(path) => Some(path),
+        Ok(path) => path,
         Err(error) => {
             diagnostics.push(block.path_problem("/ledger", &error));
-            None
+            folder.join(LEDGER)
         }
     };
-    Some(RunSettings {
+    RunSettings {
         workers: match workers {
             None | Some(Workers::Auto(_)) => None,
             Some(Workers::Number(number)) => Some(number.get()),
@@ -194,6 +220,6 @@ fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &m
         retry_attempts: attempts.map_or(ATTEMPTS, std::num::NonZeroU32::get),
         retry_max_elapsed: max_elapsed.map_or(MAX_ELAPSED, |period| period.0),
         record: skeleton.record.clone(),
-        ledger: ledger?,
-    })
+        ledger,
+    }
 }

@@ -30,8 +30,9 @@ pub(super) struct Skeleton {
     pub reports: Option<Block>,
 }
 
-/// Takes the tree apart; `None` after pushing every problem of the skeleton.
-pub(super) fn skeleton(mut root: Node, source: &Arc<Source>, diagnostics: &mut Diagnostics) -> Option<Skeleton> {
+/// Takes the tree apart and pushes every problem of the skeleton. What is wrong is left out, so that the owners of the other blocks can
+/// check theirs as well: all problems at once.
+pub(super) fn skeleton(mut root: Node, source: &Arc<Source>, diagnostics: &mut Diagnostics) -> Skeleton {
     drop_extensions(&mut root);
     drop_empty_sections(&mut root);
     not_available(&mut root, source, diagnostics);
@@ -41,11 +42,11 @@ pub(super) fn skeleton(mut root: Node, source: &Arc<Source>, diagnostics: &mut D
     let dataset = taker.dataset();
     let targets = taker.targets(diagnostics);
     let (models, evaluators) = (taker.models(diagnostics), taker.evaluators(diagnostics));
-    let spec = spec?;
     let targets = if root.get("targets").is_some() { targets } else { taker.recorded() };
-    Some(Skeleton {
-        name: spec.name,
-        run: spec.run.unwrap_or_default(),
+    let (name, run) = spec.map_or_else(Default::default, |spec| (spec.name, spec.run.unwrap_or_default()));
+    Skeleton {
+        name,
+        run,
         record: record(&root),
         run_block: taker.whole("run"),
         dataset,
@@ -54,7 +55,7 @@ pub(super) fn skeleton(mut root: Node, source: &Arc<Source>, diagnostics: &mut D
         evaluators,
         gate: taker.whole("gate"),
         reports: taker.whole("reports"),
-    })
+    }
 }
 
 /// Top-level keys that begin with `x-` hold anchors and notes.

@@ -22,7 +22,7 @@ fn environment() -> Env {
 
 fn suite(text: &str) -> Result<Suite, Diagnostics> {
     let folder = std::env::temp_dir().canonicalize().unwrap();
-    load::parse(Path::new("scoregate.yaml"), text.as_bytes(), &folder, &environment())
+    load::parse(Path::new("scoregate.yaml"), text.as_bytes(), &folder, &environment()).sound()
 }
 
 /// What a person reads about a suite with problems.

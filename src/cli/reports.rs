@@ -5,7 +5,7 @@ use std::path::Path;
 use super::failure::Failed;
 use crate::domain::{Baseline, Redactor, Run, Verdict};
 use crate::report::{ReportSettings, TextSource, View, render_all};
-use crate::store::{Texts, write_atomic};
+use crate::store::{Lock, StoreError, Texts, write_atomic};
 
 /// The texts behind a run, where its file is still there.
 pub(super) fn texts(run: &Run) -> Option<Texts> {
@@ -20,6 +20,14 @@ pub(super) fn view<'a>(
     redactor: Redactor,
 ) -> View<'a> {
     View::new(run, verdict, baseline, texts.map(|texts| texts as &dyn TextSource), redactor)
+}
+
+/// Holds the folder for one run: the reports in it are of the same run.
+///
+/// # Errors
+/// `Busy` where another run holds it, `Io` where it cannot be written.
+pub(super) fn hold(folder: &Path) -> Result<Lock, StoreError> {
+    Lock::try_hold(&folder.join(".scoregate.lock"))
 }
 
 /// # Errors

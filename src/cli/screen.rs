@@ -4,6 +4,10 @@ use std::io::Write as _;
 
 use super::exit_code::ExitCode;
 use crate::diagnostic::{Diagnostics, render};
+use crate::report::escape::{terminal, without_commands};
+
+/// Characters of the last line.
+const LAST_LINE: usize = 4_000;
 
 pub(super) fn out(text: &str) {
     let mut stream = anstream::stdout().lock();
@@ -21,12 +25,11 @@ pub(super) fn clap(error: &clap::Error) {
 }
 
 pub(super) fn diagnostics(problems: &Diagnostics) {
-    err(render(problems).trim_end());
+    // They quote files of whoever opened the pull request.
+    err(&without_commands(render(problems).trim_end()));
 }
 
 /// `scoregate: exit 1: …`
 pub(super) fn last_line(code: ExitCode, reason: &str) {
-    let one_line: String =
-        reason.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
-    err(&format!("scoregate: exit {}: {one_line}", code.code()));
+    err(&terminal(&format!("scoregate: exit {}: {reason}", code.code()), LAST_LINE));
 }

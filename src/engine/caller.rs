@@ -1,7 +1,7 @@
 //! Carries out calls: ledger first, then within the limits, again while that can help, and kept before it is used.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::cancel::Cancel;
@@ -10,7 +10,7 @@ use super::key::key_of;
 use super::retry::{RetryPolicy, wait};
 use crate::domain::{CallCounts, Event, EventSink, Failure, FailureKind, RetryClass, Side};
 use crate::net::{Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Transport};
-use crate::store::{Kept, Ledger};
+use crate::store::{Found, Kept, Ledger};
 
 /// The engine's transport.
 pub struct Caller {
@@ -21,6 +21,8 @@ pub struct Caller {
     cancel: Cancel,
     events: Arc<dyn EventSink>,
     counts: Counts,
+    /// Altered rows are told once.
+    told_altered: AtomicBool,
 }
 
 #[derive(Default)]
@@ -48,6 +50,7 @@ impl Caller {
             cancel,
             events,
             counts: Counts::default(),
+            told_altered: AtomicBool::new(false),
         }
     }
 
@@ -76,23 +79,42 @@ impl Caller {
                 Err(rejection) => rejection,
             };
             let pause = wait(sent, rejection.hint.retry_after);
-            if let Some(asked) = rejection.hint.retry_after {
-                endpoint.hold(asked);
-            }
             let spent = sent >= self.retry.attempts || begun.elapsed().saturating_add(pause) > self.retry.max_elapsed;
             match rejection.class {
                 RetryClass::Retry if !spent => self.pause(call, &rejection, pause).await,
-                RetryClass::Endpoint => {
-                    if endpoint.stop(rejection.kind, &rejection.message) {
-                        let why = rejection.message.clone();
-                        self.events.emit(Event::EndpointStopped { endpoint: Arc::clone(&call.endpoint), why });
-                    }
-                    return Err(failure(call, rejection, sent));
-                }
-                RetryClass::Retry | RetryClass::Case | RetryClass::Unusable => {
+                RetryClass::Retry | RetryClass::Endpoint | RetryClass::Case | RetryClass::Unusable => {
                     return Err(failure(call, rejection, sent));
                 }
             }
+        }
+    }
+
+    /// A server that asks for a longer wait than a call may take will answer no call of this run.
+    fn bounded(&self, rejection: Rejection) -> Rejection {
+        match rejection.hint.retry_after {
+            Some(asked) if rejection.class == RetryClass::Retry && asked > self.retry.max_elapsed => {
+                let (asked, most) = (asked.as_secs_f64(), self.retry.max_elapsed.as_secs_f64());
+                let message = format!(
+                    "{}; it asks to wait for {asked} s, more than a call may take ({most} s)",
+                    rejection.message
+                );
+                Rejection { class: RetryClass::Endpoint, message, ..rejection }
+            }
+            _ => rejection,
+        }
+    }
+
+    /// What the server's answer means for the other calls to it; to be said before anybody gets this call's slot.
+    fn heed(&self, call: &Call, endpoint: &Endpoint, rejection: &Rejection) {
+        match (rejection.class, rejection.hint.retry_after) {
+            (RetryClass::Retry, Some(asked)) => endpoint.hold(asked),
+            (RetryClass::Endpoint, _) => {
+                if endpoint.stop(rejection.kind, &rejection.message) {
+                    let why = rejection.message.clone();
+                    self.events.emit(Event::EndpointStopped { endpoint: Arc::clone(&call.endpoint), why });
+                }
+            }
+            (RetryClass::Retry | RetryClass::Case | RetryClass::Unusable, _) => {}
         }
     }
 
@@ -100,13 +122,28 @@ impl Caller {
     async fn recall(&self, key: [u8; 32], accept: &Accept<'_>) -> Result<Option<Receipt>, Failure> {
         let Some(ledger) = &self.ledger else { return Ok(None) };
         let kept = ledger.get(key).await.map_err(|error| Failure::infra(FailureKind::Internal, error.to_string()))?;
-        let Some(kept) = kept else { return Ok(None) };
+        let kept = match kept {
+            Found::Nothing => return Ok(None),
+            Found::Kept(kept) => kept,
+            Found::Altered => {
+                self.tell_altered();
+                return Ok(None);
+            }
+        };
         let response = restore(kept);
         if accept(&response).is_err() {
             return Ok(None);
         }
         self.counts.cache_hits.fetch_add(1, Ordering::Relaxed);
         Ok(Some(Receipt { attempts: 0, cached: true, latency: response.latency }))
+    }
+
+    fn tell_altered(&self) {
+        if !self.told_altered.swap(true, Ordering::Relaxed) {
+            let text = "warning: the ledger holds answers that something else than scoregate changed; they are not used, \
+                        and the calls are made again";
+            self.events.emit(Event::Note { text: text.to_owned() });
+        }
     }
 
     /// One attempt, kept before its slot is free again: what a kill can cost is never more than the slots. Outer error: it was not
@@ -121,7 +158,7 @@ impl Caller {
     ) -> Result<Result<Receipt, Rejection>, Failure> {
         let slot = tokio::select! {
             slot = ready(endpoint) => slot.map_err(|error| Failure::infra(FailureKind::Internal, error.to_string()))?,
-            () = self.cancel.cancelled() => return Err(cancelled(*sent)),
+            () = self.cancel.cancelled() => return Err(self.cancelled(*sent)),
         };
         if let Some(failure) = endpoint.stopped() {
             return Err(Failure { attempts: *sent, ..failure });
@@ -130,14 +167,23 @@ impl Caller {
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
         let result = tokio::select! {
             result = self.attempts.attempt(call) => result,
-            () = self.cancel.cancelled() => return Err(cancelled(*sent)),
+            () = self.cancel.cancelled() => return Err(self.cancelled(*sent)),
         };
         let kept = match result.and_then(|response| accept(&response).map(|()| response)) {
             Ok(response) => Ok(self.keep(key, response, *sent).await?),
-            Err(rejection) => Err(rejection),
+            Err(rejection) => {
+                let rejection = self.bounded(rejection);
+                self.heed(call, endpoint, &rejection);
+                Err(rejection)
+            }
         };
         drop(slot);
         Ok(kept)
+    }
+
+    fn cancelled(&self, attempts: u32) -> Failure {
+        let why = self.cancel.why().unwrap_or_default();
+        Failure { attempts, ..Failure::infra(FailureKind::Cancelled, format!("{why} before this was measured")) }
     }
 
     async fn pause(&self, call: &Call, rejection: &Rejection, pause: Duration) {
@@ -169,11 +215,6 @@ impl Caller {
     }
 }
 
-fn cancelled(attempts: u32) -> Failure {
-    let failure = Failure::infra(FailureKind::Cancelled, "the run was cancelled before this was measured");
-    Failure { attempts, ..failure }
-}
-
 /// A free slot, once no pause holds the endpoint back.
 async fn ready(endpoint: &Endpoint) -> Result<tokio::sync::SemaphorePermit<'_>, tokio::sync::AcquireError> {
     loop {
@@ -181,7 +222,7 @@ async fn ready(endpoint: &Endpoint) -> Result<tokio::sync::SemaphorePermit<'_>, 
         let Some(held) = endpoint.held() else { return Ok(slot) };
         drop(slot);
         // A little later than asked, each worker by another amount: wake-ups are spread.
-        tokio::time::sleep(held + Duration::from_micros(fastrand::u64(0..250_000))).await;
+        endpoint.rest(held + Duration::from_micros(fastrand::u64(0..250_000))).await;
     }
 }
 

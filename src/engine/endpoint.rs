@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::domain::{Failure, FailureKind};
 
 /// The state of one endpoint.
 pub(super) struct Endpoint {
     pub(super) slots: Semaphore,
+    /// Told to those who wait for the pause to end when the endpoint is stopped.
+    ended: Notify,
     state: Mutex<State>,
 }
 
@@ -24,7 +26,7 @@ struct State {
 
 impl Endpoint {
     fn new(slots: usize) -> Self {
-        Self { slots: Semaphore::new(slots), state: Mutex::default() }
+        Self { slots: Semaphore::new(slots), ended: Notify::new(), state: Mutex::default() }
     }
 
     /// Holds back every worker for `wait` from now.
@@ -34,9 +36,23 @@ impl Endpoint {
         state.held_until = Some(state.held_until.map_or(until, |held| held.max(until)));
     }
 
-    /// How long the hold still lasts.
+    /// Returns after `wait`, or as soon as there is nothing to wait for any more.
+    pub(super) async fn rest(&self, wait: Duration) {
+        let ended = self.ended.notified();
+        if self.held().is_some() {
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = ended => {}
+            }
+        }
+    }
+
+    /// How long the hold still lasts; nothing once the endpoint is stopped.
     pub(super) fn held(&self) -> Option<Duration> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.stopped.is_some() {
+            return None;
+        }
         state.held_until.and_then(|until| until.checked_duration_since(Instant::now())).filter(|wait| !wait.is_zero())
     }
 
@@ -45,6 +61,8 @@ impl Endpoint {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let first = state.stopped.is_none();
         state.stopped.get_or_insert_with(|| (kind, why.to_owned()));
+        drop(state);
+        self.ended.notify_waiters();
         first
     }
 

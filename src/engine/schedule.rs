@@ -67,10 +67,10 @@ where
         events.emit(Event::Finished { outcome, done: writer.outcomes(), calls: caller.counts(), usage: totals.usage });
     }
     drop(done);
-    let complete = !cancel.is_cancelled();
+    let cancelled = cancel.why();
     let completion = Completion {
-        complete,
-        reason: (!complete).then(|| "the run was cancelled".to_owned()),
+        complete: cancelled.is_none(),
+        reason: cancelled.map(|why| why.to_string()),
         outcomes: writer.outcomes(),
         calls: caller.counts(),
         usage: totals.usage,

@@ -7,6 +7,7 @@ mod error;
 mod ledger;
 mod line;
 mod lines;
+mod lock;
 mod results;
 mod run_builder;
 mod scores;
@@ -14,8 +15,9 @@ mod write;
 
 pub use baseline::{BASELINE_SCHEMA, accept, pool, read_baseline, render_baseline};
 pub use error::StoreError;
-pub use ledger::{Kept, Ledger};
+pub use ledger::{Found, Kept, Ledger};
 pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};
+pub use lock::Lock;
 pub use results::{RESULTS_SCHEMA, ResultsWriter, Texts, read_results, read_runs};
 pub(crate) use run_builder::RunBuilder;
 pub use write::write_atomic;

@@ -9,7 +9,8 @@ use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
 use crate::cli::screen;
 use crate::domain::{Baseline, BaselineCase, BaselineRun, Env};
-use crate::store::{Texts, accept, pool, read_baseline, read_results, render_baseline, write_atomic};
+use crate::report::escape::terminal;
+use crate::store::{Lock, Texts, accept, pool, read_baseline, read_results, render_baseline, write_atomic};
 
 pub(in crate::cli) fn execute(args: &BaselineArgs, env: &Env) -> Result<(ExitCode, String), Failed> {
     match &args.command {
@@ -49,32 +50,41 @@ fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(ExitCode, 
         trials: run.header.trials,
     };
     let mut baseline = accept(&run, accepted, Some(&texts))?;
+    let name = to.file_name().unwrap_or_default().to_string_lossy();
+    // What is read here must be what is replaced.
+    let _alone = Lock::wait(&to.with_file_name(format!(".{name}.lock")))?;
     if add {
         baseline = pool(read(to)?, baseline).map_err(Failed::CouldNot)?;
     }
     write_atomic(to, render_baseline(&baseline)?.as_bytes())?;
     let cases = baseline.cases.len();
-    screen::out(&format!("accepted {cases} cases of run {} into {}\n", run.header.id, to.display()));
+    screen::out(&format!("accepted {cases} cases of run {} into {}\n", shown(&run.header.id), to.display()));
     Ok((ExitCode::Passed, String::new()))
 }
 
 fn show(path: &Path) -> Result<(ExitCode, String), Failed> {
     let baseline = read(path)?;
     let mut text = String::new();
-    let _ = writeln!(text, "suite   {}", baseline.suite);
+    let _ = writeln!(text, "suite   {}", shown(&baseline.suite));
     for run in &baseline.runs {
-        let part = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
+        let part = |value: &Option<String>| value.as_deref().map_or_else(|| "–".to_owned(), shown);
         let (commit, date, by) = (part(&run.commit), part(&run.date), part(&run.by));
-        let _ = writeln!(text, "run     {}  commit {commit}  date {date}  by {by}  trials {}", run.id, run.trials);
+        let _ =
+            writeln!(text, "run     {}  commit {commit}  date {date}  by {by}  trials {}", shown(&run.id), run.trials);
     }
     let _ = writeln!(text, "cases   {}", baseline.cases.len());
     for metric in &baseline.metrics {
         let (mean, n) = mean_of(&baseline, &metric.name);
         let mean = mean.map_or_else(|| "none".to_owned(), |mean| format!("{mean:.4}"));
-        let _ = writeln!(text, "metric  {:<24} mean {mean} over {n} cases", metric.name);
+        let _ = writeln!(text, "metric  {:<24} mean {mean} over {n} cases", shown(&metric.name));
     }
     screen::out(&text);
     Ok((ExitCode::Passed, String::new()))
+}
+
+/// A name out of a file, for the screen.
+fn shown(name: &str) -> String {
+    terminal(name, 200)
 }
 
 fn read(path: &Path) -> Result<Baseline, Failed> {
@@ -99,21 +109,22 @@ fn diff(old: &Path, new: &Path) -> Result<(ExitCode, String), Failed> {
     let after: BTreeMap<_, _> = new.cases.iter().map(|case| (key(case), case)).collect();
     let mut text = String::new();
     for (id, _) in before.keys().filter(|key| !after.contains_key(*key)) {
-        let _ = writeln!(text, "- {id}");
+        let _ = writeln!(text, "- {}", shown(id));
     }
     for (id, _) in after.keys().filter(|key| !before.contains_key(*key)) {
-        let _ = writeln!(text, "+ {id}");
+        let _ = writeln!(text, "+ {}", shown(id));
     }
     for (key, case) in &after {
         let Some(earlier) = before.get(key) else { continue };
+        let id = shown(&key.0);
         if earlier.content != case.content {
-            let _ = writeln!(text, "~ {}  the case itself changed", key.0);
+            let _ = writeln!(text, "~ {id}  the case itself changed");
         }
         for metric in case.scores.keys() {
             let (from, to) = (case_mean(earlier, metric), case_mean(case, metric));
             if from != to {
                 let show = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| format!("{value}"));
-                let _ = writeln!(text, "  {}  {metric}  {} → {}", key.0, show(from), show(to));
+                let _ = writeln!(text, "  {id}  {}  {} → {}", shown(metric), show(from), show(to));
             }
         }
     }

@@ -39,6 +39,7 @@ pub(in crate::cli) fn execute(args: &CompareArgs, env: &Env) -> Result<(ExitCode
         Format::Json => screen::out(&report::verdict_json(&view).map_err(Failed::CouldNot)?),
     }
     if let Some(folder) = &args.out {
+        let _alone = reports::hold(folder)?;
         reports::write(&view, &report::ReportSettings::default(), folder)?;
     }
     Ok((ExitCode::of_verdict(verdict.exit_code), view.redactor().redact(&verdict.headline)))

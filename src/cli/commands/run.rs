@@ -3,14 +3,15 @@
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::cli::args::{LedgerUse, RunArgs};
 use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
 use crate::cli::prepare::{Prepared, baseline, prepare};
 use crate::cli::{publish, reports, screen, signals};
-use crate::domain::{Env, EventSink, FailureKind, RetryClass, Run};
-use crate::engine::{Caller, cancellation};
+use crate::domain::{Env, Event, EventSink, FailureKind, RetryClass, Run};
+use crate::engine::{Caller, Canceller, cancellation};
 use crate::gate::{BaselineState, judge};
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
 use crate::report;
@@ -40,6 +41,7 @@ fn measure_and_judge(
         Some(path) => super::compare::load(path, &[])?,
         None => baseline(&suite, &policy),
     };
+    let _alone = reports::hold(folder)?;
     // Recorded answers cost nothing, so there is nothing to keep and nobody to call.
     let calls = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
     let ledger = match args.ledger {
@@ -55,9 +57,12 @@ fn measure_and_judge(
     let runtime = runtime.map_err(|error| Failed::CouldNot(format!("could not start: {error}")))?;
     let (run, caught) = runtime.block_on(async {
         let (canceller, cancel) = cancellation();
-        let caught = signals::listen(canceller)
-            .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
         let events: Arc<dyn EventSink> = Arc::new(report::Progress::stderr(progress_style(env), redactor.clone()));
+        let caught = signals::listen(canceller.clone(), Arc::clone(&events))
+            .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
+        if let Some(deadline) = suite.run.deadline {
+            tokio::spawn(stop_after(deadline, canceller, Arc::clone(&events)));
+        }
         let retry = (suite.run.retry_attempts, suite.run.retry_max_elapsed);
         let workers = plan.limits.workers;
         let caller = Caller::new(attempts, ledger, workers, retry, cancel.clone(), Arc::clone(&events));
@@ -89,6 +94,14 @@ fn measure_and_judge(
     }
     written?;
     Ok((code, view.redactor().redact(&verdict.headline)))
+}
+
+/// `run.deadline`: what is not measured by then is not measured, and the run is not complete.
+async fn stop_after(deadline: Duration, canceller: Canceller, events: Arc<dyn EventSink>) {
+    tokio::time::sleep(deadline).await;
+    let why = format!("the run's deadline of {} s passed", deadline.as_secs_f64());
+    events.emit(Event::Note { text: format!("{why}: no new calls; writing what is there") });
+    canceller.cancel(&why);
 }
 
 fn asks(evaluator: &crate::evaluator::Ready) -> bool {

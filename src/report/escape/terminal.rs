@@ -46,6 +46,11 @@ pub(crate) fn guard(screen: &str) -> String {
     guarded
 }
 
+/// Whole lines that hold texts from outside, already without controls: no host's command is left in them.
+pub(crate) fn without_commands(text: &str) -> String {
+    guard(&break_github_commands(&break_azure_commands(text)))
+}
+
 /// One message line of at most `limit` characters, for texts whose secrets are already masked.
 pub fn terminal(text: &str, limit: usize) -> String {
     terminal_line(&Cleaner::default().line(text, limit)).0

@@ -1,13 +1,29 @@
 //! Integration tests: one binary, a module per room. `support` holds what they share.
 
+#[cfg(unix)]
 mod action;
-
+mod baselines;
 #[path = "support/chat_server.rs"]
 mod chat_server;
 #[path = "support/command.rs"]
 mod command;
+mod datasets;
 mod determinism;
 mod documents;
 mod exit_codes;
+mod http;
+mod junit;
+mod ledger;
+#[cfg(unix)]
 mod live;
+mod logs;
+#[cfg(unix)]
+mod programs;
 mod quickstart;
+#[path = "support/raw_server.rs"]
+mod raw_server;
+#[cfg(unix)]
+mod runs;
+#[path = "support/tls_server.rs"]
+mod tls_server;
+mod verdicts;

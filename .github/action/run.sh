@@ -11,9 +11,11 @@ PINNED_VERSION=0.1.0
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# fail CODE MESSAGE: an annotation, escaped as the runner wants it, and the end.
+# fail CODE MESSAGE: an annotation, escaped as the runner wants it, outputs that are no pass, and the end.
 fail() {
   local text=$2
+  [[ -z ${GITHUB_OUTPUT:-} ]] ||
+    printf '%s\n' verdict=not_evaluated passed=false "exit-code=$1" regressions=0 >>"$GITHUB_OUTPUT"
   text=${text//'%'/%25}
   text=${text//$'\r'/%0D}
   text=${text//$'\n'/%0A}

@@ -1,10 +1,11 @@
 //! What stopped a command, and the exit code it means.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::exit_code::ExitCode;
 use super::screen;
-use crate::diagnostic::{Diagnostic, Diagnostics, Source, Span};
+use crate::diagnostic::{Diagnostic, Diagnostics, Level, Source, Span};
 use crate::domain::Redactor;
 use crate::engine::EngineError;
 use crate::store::StoreError;
@@ -33,6 +34,24 @@ impl Failed {
         }
     }
 
+    pub(super) fn code(&self) -> ExitCode {
+        match self {
+            Self::Wrong(_) => ExitCode::Usage,
+            Self::CouldNot(_) => ExitCode::NotEvaluated,
+        }
+    }
+
+    /// Each problem with its place, for who shows it elsewhere.
+    pub(super) fn problems(&self) -> Vec<Problem> {
+        match self {
+            Self::Wrong(problems) => {
+                let errors = problems.iter().filter(|problem| problem.level == Level::Error);
+                errors.map(Problem::of).collect()
+            }
+            Self::CouldNot(why) => vec![Problem { file: None, line: None, message: why.clone() }],
+        }
+    }
+
     /// Shows it; returns code and reason for the last line.
     pub(super) fn report(self) -> (ExitCode, String) {
         match self {
@@ -43,6 +62,35 @@ impl Failed {
                 (ExitCode::Usage, format!("{things} in the suite, its data or the command line; nothing was called"))
             }
             Self::CouldNot(why) => (ExitCode::NotEvaluated, why),
+        }
+    }
+}
+
+/// A problem in words.
+pub(super) struct Problem {
+    /// As the user wrote it.
+    pub(super) file: Option<String>,
+    pub(super) line: Option<u32>,
+    pub(super) message: String,
+}
+
+impl Problem {
+    fn of(diagnostic: &Diagnostic) -> Self {
+        let Diagnostic { message, help, source, span, .. } = diagnostic;
+        Self {
+            file: source.as_ref().map(|source| source.path.clone()),
+            line: span.map(|span| span.line),
+            message: help.as_ref().map_or_else(|| message.clone(), |help| format!("{message}\n{help}")),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(out, "{file}:{line}: {}", self.message),
+            (Some(file), None) => write!(out, "{file}: {}", self.message),
+            (None, _) => out.write_str(&self.message),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::domain::{Digest, Env, MetricSpec, Redactor, RunHeader, Secret};
 use crate::engine::{Limits, Plan};
 use crate::evaluator::{self, BuildContext};
 use crate::gate::{BaselineState, Policy};
+use crate::host;
 use crate::net::Deadlines;
 use crate::provider::{self, Models};
 use crate::report::ReportSettings;
@@ -43,7 +44,8 @@ fn build(suite: Suite, env: &Env) -> Result<Prepared, Failed> {
     let targets: Vec<target::Ready> =
         suite.targets.iter().filter_map(|block| target::build(block, &context, &mut problems)).collect();
     let evaluators = evaluators(&suite, &models, env, &mut problems);
-    let secrets: Vec<Secret> = suite.secrets.iter().chain(&models.secrets).cloned().collect();
+    let token = host::detect(env).map(|context| context.secrets()).unwrap_or_default();
+    let secrets: Vec<Secret> = suite.secrets.iter().chain(&models.secrets).chain(&token).cloned().collect();
     let redactor = Redactor::new(&secrets);
     let metrics: Vec<MetricSpec> = evaluators.iter().map(|ready| ready.spec.clone()).collect();
     let policy = Policy::build(suite.gate.as_ref(), &metrics, &mut problems);
@@ -95,8 +97,10 @@ fn header(
     targets: &[target::Ready],
     metrics: Vec<MetricSpec>,
 ) -> RunHeader {
-    let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let id = Digest::of([suite.digest.to_string(), dataset.digest.to_string(), started.clone()]).to_string();
+    let now = jiff::Timestamp::now();
+    let started = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    // Two runs of one suite within a second are two runs: a baseline takes each of them once.
+    let id = Digest::of([suite.digest.to_string(), dataset.digest.to_string(), now.to_string()]).to_string();
     RunHeader {
         id: id.chars().take(12).collect(),
         suite: suite.name.clone(),

@@ -1,70 +1,130 @@
 //! Shows the verdict on the host this runs on. Nothing here changes the exit code.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::exit_code::ExitCode;
+use super::failure::Failed;
 use super::screen;
-use crate::domain::{Env, Severity};
-use crate::host::{self, Annotation, AnnotationLevel, Outputs, Publication, Published};
+use crate::domain::{Decision, Env, Severity};
+use crate::host::{self, Annotation, AnnotationLevel, HostContext, Outputs, Publication, Published};
 use crate::net::http_client;
 use crate::report::escape::terminal;
-use crate::report::{Remark, View, comment_markdown, remarks, summary_markdown};
+use crate::report::{
+    Format, Remark, ReportSettings, View, comment_markdown, remarks, stopped_markdown, summary_markdown,
+};
+use crate::suite::Suite;
 
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Comment, summary, outputs and annotations, where the host is known.
-pub(super) fn publish(view: &View<'_>, folder: &Path, code: ExitCode, comment: bool, env: &Env) {
+/// What is known of a run that came to a verdict.
+pub(super) struct Finished<'a> {
+    pub(super) view: &'a View<'a>,
+    pub(super) suite: &'a Suite,
+    pub(super) settings: &'a ReportSettings,
+    /// Where the reports are.
+    pub(super) folder: &'a Path,
+    pub(super) code: ExitCode,
+    /// The reports are there.
+    pub(super) written: bool,
+    pub(super) comment: bool,
+}
+
+impl Finished<'_> {
+    /// Comment, summary, outputs and annotations, where the host is known.
+    pub(super) fn publish(&self, env: &Env) {
+        let Some(mut context) = host::detect(env) else { return };
+        let cancelled = matches!(self.code, ExitCode::Interrupted | ExitCode::Terminated);
+        if cancelled && self.comment {
+            // Whoever cancels a job waits for its end.
+            context.notes = vec!["no comment: the run was cancelled".to_owned()];
+        }
+        let view = self.view;
+        let publication = Publication {
+            key: view.verdict.suite.clone(),
+            comment_markdown: (self.comment && !cancelled).then(|| comment_markdown(view)),
+            summary_markdown: summary_markdown(view, room(&context)),
+            annotations: remarks(view).into_iter().map(|remark| self.annotation(remark, &context)).collect(),
+            outputs: Outputs {
+                verdict: view.verdict.decision,
+                exit_code: self.code.code(),
+                regressions: view.verdict.rules.iter().filter(|rule| rule.severity == Severity::Fail).count() as u64,
+                junit_path: self.report(Format::Junit, "junit.xml"),
+                summary_path: self.report(Format::Summary, "summary.md"),
+            },
+        };
+        send(&context, &publication, env);
+    }
+
+    fn report(&self, format: Format, file: &str) -> Option<PathBuf> {
+        (self.settings.wants(format) && self.written).then(|| self.folder.join(file))
+    }
+
+    fn annotation(&self, remark: Remark, context: &HostContext) -> Annotation {
+        Annotation {
+            level: match remark.severity {
+                Severity::Fail | Severity::Block => AnnotationLevel::Error,
+                Severity::Warn | Severity::Ok => AnnotationLevel::Warning,
+            },
+            file: remark.place.as_ref().map(|place| {
+                let file = self.suite.root.join(&*place.file);
+                context.in_repository(&file).unwrap_or_else(|| place.file.to_string())
+            }),
+            line: remark.place.as_ref().map(|place| u64::from(place.line)),
+            title: remark.title.to_string(),
+            message: remark.message.to_string(),
+        }
+    }
+}
+
+/// What stopped the run before a verdict: the steps that follow read "not evaluated", and its problems stand at their lines.
+pub(super) fn stopped(failed: &Failed, env: &Env) {
     let Some(context) = host::detect(env) else { return };
+    let code = failed.code();
+    let problems = failed.problems();
+    let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
     let publication = Publication {
-        key: view.verdict.suite.clone(),
-        comment_markdown: comment.then(|| comment_markdown(view)),
-        summary_markdown: summary_markdown(view, host::summary_room(&context).unwrap_or(usize::MAX)),
-        annotations: annotations(view),
+        key: String::new(),
+        comment_markdown: None,
+        summary_markdown: stopped_markdown(&texts, room(&context)),
+        annotations: problems
+            .into_iter()
+            .map(|problem| Annotation {
+                level: AnnotationLevel::Error,
+                file: problem.file.map(|file| context.in_repository(Path::new(&file)).unwrap_or(file)),
+                line: problem.line.map(u64::from),
+                title: "scoregate could not evaluate".to_owned(),
+                message: problem.message,
+            })
+            .collect(),
         outputs: Outputs {
-            verdict: view.verdict.decision,
+            verdict: Decision::NotEvaluated,
             exit_code: code.code(),
-            regressions: view.verdict.rules.iter().filter(|rule| rule.severity == Severity::Fail).count() as u64,
-            junit_path: Some(folder.join("junit.xml")),
-            summary_path: Some(folder.join("summary.md")),
+            regressions: 0,
+            junit_path: None,
+            summary_path: None,
         },
     };
-    match send(&context, &publication, env) {
-        Ok(published) => tell(&published, &context.notes),
+    send(&HostContext { notes: Vec::new(), ..context }, &publication, env);
+}
+
+fn room(context: &HostContext) -> usize {
+    host::summary_room(context).unwrap_or(usize::MAX)
+}
+
+fn send(context: &HostContext, publication: &Publication, env: &Env) {
+    let client = http_client(env, CONNECT).map_err(|error| error.to_string());
+    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => tell(&runtime.block_on(host::publish(context, publication, client))),
         Err(problem) => screen::err(&terminal(&format!("warning: nothing was published: {problem}"), 600)),
     }
 }
 
-fn send(context: &host::HostContext, publication: &Publication, env: &Env) -> Result<Published, String> {
-    let client = http_client(env, CONNECT).map_err(|error| error.to_string())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
-    Ok(runtime.block_on(host::publish(context, publication, client)))
-}
-
-fn tell(published: &Published, notes: &[String]) {
+fn tell(published: &Published) {
     for line in &published.lines {
         screen::out(&format!("{line}\n"));
     }
-    for warning in &published.warnings {
-        screen::err(&terminal(&format!("warning: {warning}"), 1200));
-    }
-    for note in notes.iter().chain(&published.notes) {
+    for note in &published.notes {
         screen::err(&terminal(&format!("note: {note}"), 600));
     }
-}
-
-/// What the report remarks, as the host's annotations.
-fn annotations(view: &View<'_>) -> Vec<Annotation> {
-    let annotation = |remark: Remark| Annotation {
-        level: match remark.severity {
-            Severity::Fail | Severity::Block => AnnotationLevel::Error,
-            Severity::Warn | Severity::Ok => AnnotationLevel::Warning,
-        },
-        file: remark.place.as_ref().map(|place| place.file.to_string()),
-        line: remark.place.as_ref().map(|place| u64::from(place.line)),
-        title: remark.title.to_string(),
-        message: remark.message.to_string(),
-    };
-    remarks(view).into_iter().map(annotation).collect()
 }

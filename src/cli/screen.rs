@@ -4,10 +4,10 @@ use std::io::Write as _;
 
 use super::exit_code::ExitCode;
 use crate::diagnostic::{Diagnostics, render};
-use crate::report::escape::{terminal, without_commands};
+use crate::report::escape::{terminal, terminal_block};
 
-/// Characters of the last line.
-const LAST_LINE: usize = 4_000;
+/// Characters of the reason on the last line.
+const REASON: usize = 600;
 
 pub(super) fn out(text: &str) {
     let mut stream = anstream::stdout().lock();
@@ -25,11 +25,10 @@ pub(super) fn clap(error: &clap::Error) {
 }
 
 pub(super) fn diagnostics(problems: &Diagnostics) {
-    // They quote files of whoever opened the pull request.
-    err(&without_commands(render(problems).trim_end()));
+    err(terminal_block(&render(problems)).trim_end());
 }
 
-/// `scoregate: exit 1: …`
+/// `scoregate: exit 1: …`; the reason may quote names of cases, and the log belongs to a host that reads commands in it.
 pub(super) fn last_line(code: ExitCode, reason: &str) {
-    err(&terminal(&format!("scoregate: exit {}: {reason}", code.code()), LAST_LINE));
+    err(&format!("scoregate: exit {}: {}", code.code(), terminal(reason, REASON)));
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::exit_code::ExitCode;
 use crate::domain::{Event, EventSink};
-use crate::engine::Canceller;
+use crate::engine::{Canceller, Stop};
 
 /// Which signal came first: 0 none, else the exit code.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ pub(super) fn listen(canceller: Canceller, events: Arc<dyn EventSink>) -> std::i
         let (first, signal) = signals.next().await;
         seen.0.store(first.code(), Ordering::SeqCst);
         events.emit(Event::Cancelled { signal });
-        canceller.cancel("the run was cancelled");
+        canceller.cancel(Stop::Cancelled);
         signals.next().await;
         // The ledger is durable without a farewell.
         std::process::exit(i32::from(first.code()));

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CallCounts, CaseId, Outcome, TargetName, Usage};
+use super::{CallCounts, CaseId, Outcome, TargetName, Usage, Usd};
 
 #[derive(Clone, Debug)]
 pub enum Event {
     /// Known before the first call.
     Started { outcomes_planned: u64, cases: u64, trials: u32, targets: Vec<TargetName>, metrics: usize },
-    /// An outcome is complete and on disk. In the order of completion.
-    Finished { outcome: Arc<Outcome>, done: u64, calls: CallCounts, usage: Usage },
+    /// An outcome is complete and on disk. In the order of completion. `usage` and `cost`: what was paid for so far.
+    Finished { outcome: Arc<Outcome>, done: u64, calls: CallCounts, usage: Usage, cost: Option<Usd> },
     /// An attempt failed and will be repeated.
     Retried { endpoint: Arc<str>, what: String, wait: Duration },
     /// An endpoint will be called no more.

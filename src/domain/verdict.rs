@@ -42,6 +42,8 @@ pub enum RuleKind {
     Baseline,
     /// Was the run carried through?
     Complete,
+    /// Nothing is asked: the level of a metric without a rule.
+    Reported,
 }
 
 /// What a rule found.
@@ -192,6 +194,11 @@ pub struct VerdictCounts {
     pub added: u64,
     pub removed: u64,
     pub changed: u64,
+    /// Cases that got worse, and that got better, by some metric or rule; `broken` and `fixed` hold the first of them.
+    #[serde(default)]
+    pub worse: u64,
+    #[serde(default)]
+    pub better: u64,
     /// Cells planned, measured, failed, unusable, skipped.
     pub cells: u64,
     pub cells_scored: u64,

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::cancel::Cancel;
+use super::cancel::{Cancel, Stop};
 use super::endpoint::{Endpoint, Endpoints};
 use super::key::key_of;
-use super::retry::{RetryPolicy, wait};
+use super::retry::{RetryPolicy, Tries, wait};
 use crate::domain::{CallCounts, Event, EventSink, Failure, FailureKind, RetryClass, Side};
 use crate::net::{Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Transport};
 use crate::store::{Found, Kept, Ledger};
@@ -73,13 +73,15 @@ impl Caller {
         let endpoint = self.endpoints.get(&call.endpoint);
         let begun = Instant::now();
         let mut sent = 0;
+        let mut tries = Tries::new(endpoint.accepted());
         loop {
             let rejection = match self.once(call, accept, &endpoint, key, &mut sent).await? {
                 Ok(receipt) => return Ok(receipt),
                 Err(rejection) => rejection,
             };
             let pause = wait(sent, rejection.hint.retry_after);
-            let spent = sent >= self.retry.attempts || begun.elapsed().saturating_add(pause) > self.retry.max_elapsed;
+            let tried = tries.failed(rejection.kind == FailureKind::RateLimited, endpoint.accepted());
+            let spent = tried >= self.retry.attempts || begun.elapsed().saturating_add(pause) > self.retry.max_elapsed;
             match rejection.class {
                 RetryClass::Retry if !spent => self.pause(call, &rejection, pause).await,
                 RetryClass::Retry | RetryClass::Endpoint | RetryClass::Case | RetryClass::Unusable => {
@@ -158,7 +160,7 @@ impl Caller {
     ) -> Result<Result<Receipt, Rejection>, Failure> {
         let slot = tokio::select! {
             slot = ready(endpoint) => slot.map_err(|error| Failure::infra(FailureKind::Internal, error.to_string()))?,
-            () = self.cancel.cancelled() => return Err(self.cancelled(*sent)),
+            why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
         };
         if let Some(failure) = endpoint.stopped() {
             return Err(Failure { attempts: *sent, ..failure });
@@ -167,10 +169,13 @@ impl Caller {
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
         let result = tokio::select! {
             result = self.attempts.attempt(call) => result,
-            () = self.cancel.cancelled() => return Err(self.cancelled(*sent)),
+            why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
         };
         let kept = match result.and_then(|response| accept(&response).map(|()| response)) {
-            Ok(response) => Ok(self.keep(key, response, *sent).await?),
+            Ok(response) => {
+                endpoint.accept();
+                Ok(self.keep(key, response, *sent).await?)
+            }
             Err(rejection) => {
                 let rejection = self.bounded(rejection);
                 self.heed(call, endpoint, &rejection);
@@ -181,18 +186,13 @@ impl Caller {
         Ok(kept)
     }
 
-    fn cancelled(&self, attempts: u32) -> Failure {
-        let why = self.cancel.why().unwrap_or_default();
-        Failure { attempts, ..Failure::infra(FailureKind::Cancelled, format!("{why} before this was measured")) }
-    }
-
     async fn pause(&self, call: &Call, rejection: &Rejection, pause: Duration) {
         self.counts.retries.fetch_add(1, Ordering::Relaxed);
         let what = format!("{}: {}", call.what, rejection.message);
         self.events.emit(Event::Retried { endpoint: Arc::clone(&call.endpoint), what, wait: pause });
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            () = self.cancel.cancelled() => {}
+            _ = self.cancel.cancelled() => {}
         }
     }
 
@@ -213,6 +213,11 @@ impl Caller {
         }
         Ok(Receipt { attempts: sent, cached: false, latency })
     }
+}
+
+fn cancelled(why: Stop, attempts: u32) -> Failure {
+    let failure = Failure::infra(FailureKind::Cancelled, format!("{} before this was measured", why.words()));
+    Failure { attempts, ..failure }
 }
 
 /// A free slot, once no pause holds the endpoint back.

@@ -1,19 +1,32 @@
 //! The wish to stop, seen by everyone who waits.
 
-use std::sync::Arc;
-
 use tokio::sync::watch;
 
-/// Why the run is to stop, once it is.
-type Wish = Option<Arc<str>>;
+/// Why a run stops before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Somebody asked for it.
+    Cancelled,
+    /// The suite's `run.deadline` has passed.
+    Deadline,
+}
+
+impl Stop {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Cancelled => "the run was cancelled",
+            Self::Deadline => "the run's `deadline` passed",
+        }
+    }
+}
 
 /// Sends the wish.
 #[derive(Clone, Debug)]
-pub struct Canceller(watch::Sender<Wish>);
+pub struct Canceller(watch::Sender<Option<Stop>>);
 
 /// Sees the wish.
 #[derive(Clone, Debug)]
-pub struct Cancel(watch::Receiver<Wish>);
+pub struct Cancel(watch::Receiver<Option<Stop>>);
 
 /// A connected pair.
 pub fn cancellation() -> (Canceller, Cancel) {
@@ -22,31 +35,25 @@ pub fn cancellation() -> (Canceller, Cancel) {
 }
 
 impl Canceller {
-    /// Stops the run; `why` is a sentence without its end, such as "the run was cancelled". The first reason stays.
-    pub fn cancel(&self, why: &str) {
-        self.0.send_if_modified(|wish| {
-            let first = wish.is_none();
-            wish.get_or_insert_with(|| why.into());
-            first
-        });
+    /// The first wish stands.
+    pub fn cancel(&self, why: Stop) {
+        self.0.send_if_modified(|wish| wish.is_none() && wish.replace(why).is_none());
     }
 }
 
 impl Cancel {
-    pub fn is_cancelled(&self) -> bool {
-        self.0.borrow().is_some()
+    /// Why the run is to stop; `None`: it goes on.
+    pub fn wish(&self) -> Option<Stop> {
+        *self.0.borrow()
     }
 
-    /// Why, where the run is cancelled.
-    pub fn why(&self) -> Wish {
-        self.0.borrow().clone()
-    }
-
-    /// Returns once the run is cancelled; never where nobody can cancel any more.
-    pub async fn cancelled(&self) {
+    /// Returns once the run is to stop; never where nobody can stop it any more.
+    pub async fn cancelled(&self) -> Stop {
         let mut receiver = self.0.clone();
-        if receiver.wait_for(Option::is_some).await.is_err() {
-            std::future::pending::<()>().await;
+        let wish = receiver.wait_for(Option::is_some).await.map(|wish| *wish);
+        match wish {
+            Ok(Some(why)) => why,
+            Ok(None) | Err(_) => std::future::pending().await,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What calls to one endpoint share: slots, a pause that the server asked for, and the end of it all.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ pub(super) struct Endpoint {
     pub(super) slots: Semaphore,
     /// Told to those who wait for the pause to end when the endpoint is stopped.
     ended: Notify,
+    accepted: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -26,7 +28,22 @@ struct State {
 
 impl Endpoint {
     fn new(slots: usize) -> Self {
-        Self { slots: Semaphore::new(slots), ended: Notify::new(), state: Mutex::default() }
+        Self {
+            slots: Semaphore::new(slots),
+            ended: Notify::new(),
+            accepted: AtomicU64::new(0),
+            state: Mutex::default(),
+        }
+    }
+
+    /// One more call got an answer.
+    pub(super) fn accept(&self) {
+        self.accepted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Calls that got an answer so far.
+    pub(super) fn accepted(&self) -> u64 {
+        self.accepted.load(Ordering::Relaxed)
     }
 
     /// Holds back every worker for `wait` from now.

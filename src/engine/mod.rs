@@ -18,6 +18,6 @@ mod schedule;
 mod tests;
 
 pub use caller::Caller;
-pub use cancel::{Cancel, Canceller, cancellation};
+pub use cancel::{Cancel, Canceller, Stop, cancellation};
 pub use plan::{Limits, Plan};
 pub use schedule::{EngineError, run};

@@ -49,7 +49,7 @@ where
     let mut builder = RunBuilder::new(plan.header.clone());
     announce(&plan, events);
     let mut totals = Totals::default();
-    let jobs = jobs(&plan, cases).take_while(|_| !cancel.is_cancelled());
+    let jobs = jobs(&plan, cases).take_while(|_| cancel.wish().is_none());
     let pending = Pending::default();
     let mut done = stream::iter(jobs)
         .map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job, pending.clone()))
@@ -64,13 +64,14 @@ where
         })?;
         totals.add(usage, cost);
         let outcome = Arc::new(outcome);
-        events.emit(Event::Finished { outcome, done: writer.outcomes(), calls: caller.counts(), usage: totals.usage });
+        let (usage, cost) = (totals.usage, totals.cost);
+        events.emit(Event::Finished { outcome, done: writer.outcomes(), calls: caller.counts(), usage, cost });
     }
     drop(done);
-    let cancelled = cancel.why();
+    let stopped = cancel.wish();
     let completion = Completion {
-        complete: cancelled.is_none(),
-        reason: cancelled.map(|why| why.to_string()),
+        complete: stopped.is_none(),
+        reason: stopped.map(|why| why.words().to_owned()),
         outcomes: writer.outcomes(),
         calls: caller.counts(),
         usage: totals.usage,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::{Caller, Canceller, cancellation};
+use super::{Caller, Canceller, Stop, cancellation};
 use crate::domain::{Event, EventSink, Failure, FailureKind, RateHint, RetryClass, Secret};
 use crate::net::{
     Attempt, BoxFuture, Call, Deadlines, Dialect, HttpRequest, Purpose, Receipt, Rejection, Request, Response, exchange,
@@ -127,6 +127,27 @@ async fn http_429_seconds() {
     ask(&caller, &call("other")).await.unwrap();
     let seen = outside.seen.lock().unwrap();
     assert!(seen.iter().skip(1).all(|(_, at)| at.duration_since(begun) >= wait), "{seen:?}");
+}
+
+/// A provider at its limit refuses some and answers others: whoever is refused waits for its turn instead of giving up.
+#[tokio::test]
+async fn refusals_of_a_busy_provider_do_not_use_up_the_attempts() {
+    let limited = Err((FailureKind::RateLimited, RetryClass::Retry, Some(Duration::from_millis(1))));
+    let outside = Arc::new(Outside::answering("u", &[limited, limited, limited, Ok("yes")]));
+    let (_canceller, cancel) = cancellation();
+    let attempts: Arc<dyn Attempt> = outside.clone();
+    let caller = Caller::new(attempts, None, 4, (2, Duration::from_secs(30)), cancel, Arc::new(|_: Event| {}));
+    let others = async {
+        loop {
+            ask(&caller, &call("other")).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let refused = call("u");
+    tokio::select! {
+        answer = ask(&caller, &refused) => assert_eq!(answer.unwrap().1.attempts, 4),
+        () = others => {}
+    }
 }
 
 #[tokio::test]
@@ -252,7 +273,7 @@ async fn cancelling_ends_a_call_in_any_wait() {
         let asked = ask(&caller, &question);
         let cancelled = async {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            canceller.cancel("the run was cancelled");
+            canceller.cancel(Stop::Cancelled);
         };
         let (result, ()) = tokio::join!(asked, cancelled);
         assert_eq!(result.unwrap_err().kind, FailureKind::Cancelled);

@@ -12,27 +12,49 @@ use crate::stats::{CaseMean, Ratio};
 /// Cases listed for one metric at most.
 const LISTED: usize = 10;
 
-/// (broken, fixed): metrics whose rules failed first, then in the suite's order; within a metric the cases that decided first,
-/// then the largest change.
-pub(crate) fn lists(
-    scene: &Scene<'_>,
-    compared: &[Compared<'_>],
-    findings: &[Finding],
-) -> (Vec<BrokenCase>, Vec<BrokenCase>) {
+/// Metrics whose rules failed first, then in the suite's order; within a metric the cases that decided first, then the largest
+/// change.
+#[derive(Default)]
+pub(crate) struct Moved {
+    pub(crate) broken: Vec<BrokenCase>,
+    pub(crate) fixed: Vec<BrokenCase>,
+    /// Cases that got worse or better, each once, listed or not.
+    pub(crate) worse: u64,
+    pub(crate) better: u64,
+}
+
+pub(crate) fn moved(scene: &Scene<'_>, compared: &[Compared<'_>], findings: &[Finding]) -> Moved {
     let mut broken: Vec<(bool, Vec<BrokenCase>)> = Vec::new();
-    let mut fixed = Vec::new();
+    let mut all = Moved::default();
     for (at, sheet) in scene.sheets.iter().enumerate() {
-        broken.push((true, unanswered(sheet, findings)));
+        let (mut worse, mut better) = (BTreeSet::new(), BTreeSet::new());
+        broken.push((true, unanswered(sheet, findings, &mut worse)));
         for metric in 0..scene.metrics.len() {
             let pair = compared.iter().find(|one| (one.sheet, one.metric) == (at, metric));
-            let (failed, worse, better) = of_metric(scene, at, sheet, metric, pair, findings);
-            broken.push((failed, worse));
-            fixed.extend(better);
+            let found = of_metric(scene, at, sheet, metric, pair, findings);
+            worse.extend(found.ids_worse);
+            better.extend(found.ids_better);
+            broken.push((found.failed, found.worse));
+            all.fixed.extend(found.better);
         }
+        all.worse += worse.len() as u64;
+        all.better += better.len() as u64;
     }
     // Stable: what failed comes first, the rest keeps its order.
     broken.sort_by_key(|(failed, _)| !failed);
-    (broken.into_iter().flat_map(|(_, cases)| cases).collect(), fixed)
+    all.broken = broken.into_iter().flat_map(|(_, cases)| cases).collect();
+    all
+}
+
+/// One metric's part.
+#[derive(Default)]
+struct OfMetric {
+    failed: bool,
+    worse: Vec<BrokenCase>,
+    better: Vec<BrokenCase>,
+    /// All of them, listed or not.
+    ids_worse: BTreeSet<CaseId>,
+    ids_better: BTreeSet<CaseId>,
 }
 
 fn here<'f>(findings: &'f [Finding], sheet: &Sheet<'_>) -> impl Iterator<Item = &'f Finding> {
@@ -41,10 +63,11 @@ fn here<'f>(findings: &'f [Finding], sheet: &Sheet<'_>) -> impl Iterator<Item = 
 }
 
 /// Cases without an answer that the baseline answered.
-fn unanswered(sheet: &Sheet<'_>, findings: &[Finding]) -> Vec<BrokenCase> {
+fn unanswered(sheet: &Sheet<'_>, findings: &[Finding], all: &mut BTreeSet<CaseId>) -> Vec<BrokenCase> {
     let errors = here(findings, sheet).filter(|finding| finding.comparison.rule == RuleKind::NewErrors);
     let of_rule = |finding: &Finding| {
         let decisive = finding.comparison.severity == Severity::Fail;
+        all.extend(finding.named.iter().map(|(id, _)| id.clone()));
         let cases: Vec<BrokenCase> = finding
             .named
             .iter()
@@ -63,8 +86,8 @@ fn of_metric(
     metric: usize,
     compared: Option<&Compared<'_>>,
     findings: &[Finding],
-) -> (bool, Vec<BrokenCase>, Vec<BrokenCase>) {
-    let Some((spec, _)) = scene.metrics.get(metric) else { return (false, Vec::new(), Vec::new()) };
+) -> OfMetric {
+    let Some((spec, _)) = scene.metrics.get(metric) else { return OfMetric::default() };
     let failing: Vec<&Finding> =
         here(findings, sheet).filter(|finding| finding.comparison.severity == Severity::Fail).collect();
     let named: BTreeSet<&CaseId> = failing
@@ -90,12 +113,14 @@ fn of_metric(
     let listed: BTreeSet<&CaseId> = worse.iter().map(|(_, id)| *id).collect();
     worse.extend(named.difference(&listed).map(|id| (true, *id)));
     worse.sort_by_key(|(named, _)| !named);
+    let ids_worse = worse.iter().map(|(_, id)| (*id).clone()).collect();
     let worse = worse.into_iter().take(LISTED).map(|(named, id)| make(id, named || by_mean)).collect();
     let best = moves.iter().rev().take_while(|(change, _)| *change > 0.0);
     let mut better: Vec<&(f64, CaseId)> = best.collect();
     better.sort_by(|left, right| right.0.total_cmp(&left.0).then_with(|| left.1.cmp(&right.1)));
+    let ids_better = better.iter().map(|(_, id)| id.clone()).collect();
     let better = better.into_iter().take(LISTED).map(|(_, id)| make(id, false)).collect();
-    (failed, worse, better)
+    OfMetric { failed, worse, better, ids_worse, ids_better }
 }
 
 /// A case's baseline mean, where it is compared.

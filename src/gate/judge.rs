@@ -7,8 +7,8 @@ use super::scene::{Finding, Scene};
 use super::sheet::Measured;
 use super::threshold::Levels;
 use super::{
-    BaselineState, Policy, broken, headline, max_drop, must_pass, new_errors, not_worse, notes, single, standing,
-    threshold,
+    BaselineState, Policy, broken, headline, max_drop, must_pass, new_errors, not_worse, notes, reported, single,
+    standing, threshold,
 };
 use crate::domain::{CaseId, Reason, Run, Verdict, VerdictCounts};
 
@@ -18,7 +18,8 @@ use crate::domain::{CaseId, Reason, Run, Verdict, VerdictCounts};
 /// **Returns** the verdict with every rule's evidence; exit code 0, 1 or 3. A cancelled run is `partial`; its exit code (130,
 /// 143) is the caller's.
 /// Rules come in this order: complete, baseline; per target coverage and new errors; per target and metric the comparison, the
-/// allowed drop, thresholds, pass rate, single cases, percentile; metrics that the baseline has alone; must-pass cases.
+/// allowed drop, thresholds, pass rate, single cases, percentile, or the bare level where nothing is asked; metrics that the
+/// baseline has alone; must-pass cases.
 pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
     let newest = newest(baseline, policy);
     let baseline = newest.as_ref().unwrap_or(baseline);
@@ -26,7 +27,7 @@ pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
     let compared = not_worse::compare(&scene);
     let findings = ask(&scene, &compared);
     let (decision, exit_code) = headline::decision(&findings);
-    let (broken, fixed) = broken::lists(&scene, &compared, &findings);
+    let moved = broken::moved(&scene, &compared, &findings);
     let reference = scene.reference.as_ref();
     let comparable = !findings.iter().any(|finding| finding.comparison.reason == Reason::JudgeMismatch);
     let (source, runs) = match baseline {
@@ -40,10 +41,10 @@ pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
         suite: run.header.suite.clone(),
         notes: notes::all(&scene, &compared, &findings),
         trials: mean_trials(run),
-        cases: counts(&scene),
+        cases: VerdictCounts { worse: moved.worse, better: moved.better, ..counts(&scene) },
         changes: reference.map(|reference| reference.changes.clone()).unwrap_or_default(),
-        broken,
-        fixed,
+        broken: moved.broken,
+        fixed: moved.fixed,
         comparable,
         baseline: source,
         baseline_runs: runs,
@@ -74,15 +75,20 @@ fn ask(scene: &Scene<'_>, compared: &[not_worse::Compared<'_>]) -> Vec<Finding> 
         findings.push(standing::covered(scene, at, sheet));
         findings.extend(new_errors::finding(scene, at));
     }
+    findings.extend(standing::unmeasured(scene));
     let levels = levels(scene);
     for (at, sheet) in scene.sheets.iter().enumerate() {
         for metric in 0..scene.metrics.len() {
+            let before = findings.len();
             if let Some(one) = compared.iter().find(|one| (one.sheet, one.metric) == (at, metric)) {
                 findings.push(not_worse::finding(scene, one));
                 findings.extend(max_drop::finding(scene, one));
             }
             findings.extend(threshold::findings(scene, sheet, metric, levels));
             findings.extend(single::findings(scene, sheet, metric));
+            if findings.len() == before {
+                findings.extend(reported::finding(scene, sheet, metric));
+            }
         }
     }
     findings.extend(not_worse::vanished(scene));

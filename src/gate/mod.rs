@@ -22,6 +22,7 @@ mod not_worse;
 mod notes;
 mod number;
 mod policy;
+mod reported;
 mod scene;
 mod settings;
 mod sheet;

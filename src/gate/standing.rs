@@ -182,6 +182,31 @@ pub(crate) fn covered(scene: &Scene<'_>, at: usize, sheet: &Sheet<'_>) -> Findin
     finding.saying(text.clone(), format!("{}.", capital(&text)))
 }
 
+/// Metrics that the policy has rules for and the run does not know at all: only results of another tool can lack one.
+pub(crate) fn unmeasured(scene: &Scene<'_>) -> Vec<Finding> {
+    let here: Vec<&str> = scene.run.header.metrics.iter().map(|spec| &*spec.name).collect();
+    // Where the baseline has it, losing it is said once, by the comparison.
+    let said = |name: &str| {
+        let known =
+            scene.reference.as_ref().is_some_and(|baseline| baseline.specs.iter().any(|spec| *spec.name == *name));
+        known && coverage(scene.policy) == Severity::Block
+    };
+    let absent = |name: &str| scene.run.metric_index(name).is_none() && !said(name);
+    let gone = scene.policy.metrics.iter().filter(|(name, rules)| rules.gate && absent(name));
+    gone.map(|(name, rules)| {
+        let severity = if rules.required() { Severity::Block } else { Severity::Warn };
+        let text = format!("no score of {name} is in the results");
+        let explanation = format!(
+            "{}, and the suite has rules for it under gate.metrics. The results have {}. Measure it, or correct the name.",
+            capital(&text),
+            names(&here, 8)
+        );
+        let verdict = RuleVerdict::NotEvaluated;
+        Finding::new(RuleKind::Coverage, name, "", verdict, Reason::NoScores).with_severity(severity).saying(text, explanation)
+    })
+    .collect()
+}
+
 /// Cases of the baseline that this target lacks.
 fn removed(scene: &Scene<'_>, at: usize) -> Option<String> {
     let reference = scene.reference.as_ref()?;

@@ -157,7 +157,7 @@ fn by_interval(
 }
 
 /// Interval in the metric's own scale, number of units, method.
-fn interval(
+pub(crate) fn interval(
     cases: &[(CaseMean, Option<usize>)],
     spec: &MetricSpec,
     mode: ModeSetting,

@@ -1,5 +1,7 @@
 //! Which host this is, and which change is under review.
 
+use std::path::{Path, PathBuf};
+
 use crate::domain::{Env, Secret};
 
 use super::github;
@@ -33,6 +35,8 @@ pub struct HostContext {
     pub change: Change,
     /// The page of this run, for links.
     pub run_url: Option<String>,
+    /// Where the job's files are, and usually the checkout.
+    pub workspace: Option<PathBuf>,
     /// Things worth saying that are no trouble: "merge queue: there is no pull request to comment on".
     pub notes: Vec<String>,
     pub(crate) settings: Settings,
@@ -44,6 +48,19 @@ impl HostContext {
         match &self.settings {
             Settings::GitHub(settings) => settings.token.iter().cloned().collect(),
         }
+    }
+
+    /// The path as the repository has it, of a file that is there; `None`: it is in no repository that we know of.
+    ///
+    /// A folder with `.git` is a repository. A checkout without it (of an archive, where git is not installed) is the job's
+    /// workspace.
+    pub fn in_repository(&self, file: &Path) -> Option<String> {
+        let file = file.canonicalize().ok()?;
+        let repository = file.ancestors().skip(1).find(|folder| folder.join(".git").exists()).map(Path::to_owned);
+        let workspace = || self.workspace.as_deref()?.canonicalize().ok();
+        let below = file.strip_prefix(repository.or_else(workspace)?).ok()?;
+        let parts: Vec<_> = below.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+        Some(parts.join("/"))
     }
 }
 

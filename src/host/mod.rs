@@ -31,8 +31,13 @@ use context::Settings;
 
 /// Publishes to the host that `context` describes. The verdict never depends on what comes back.
 ///
-/// **Inputs**: `client` is the shared HTTP client (proxy, TLS and roots are its business).
-pub async fn publish(context: &HostContext, publication: &Publication, client: reqwest::Client) -> Published {
+/// **Inputs**: `client` is the shared HTTP client (proxy, TLS and roots are its business), or why there is none: then all but the
+/// comment is published.
+pub async fn publish(
+    context: &HostContext,
+    publication: &Publication,
+    client: Result<reqwest::Client, String>,
+) -> Published {
     match &context.settings {
         Settings::GitHub(settings) => github::publish(settings, context, publication, client).await,
     }

@@ -56,7 +56,7 @@ pub struct Outputs {
 #[derive(Clone, Debug, Default)]
 pub struct Published {
     pub comment_url: Option<String>,
-    /// Workflow commands for standard output, one line each, already escaped.
+    /// For standard output, one line each, already escaped: the annotations, and the warnings among them.
     pub lines: Vec<String>,
     /// Said and done: none of them changes the exit code.
     pub warnings: Vec<Warning>,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Annotation, AnnotationLevel};
+use crate::domain::Redactor;
 
 /// What could not be shown, and how to change that.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,11 @@ impl Warning {
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// The same with secrets masked.
+    pub(crate) fn masked(&self, redactor: &Redactor) -> Self {
+        Self { message: redactor.redact(&self.message), help: self.help.as_deref().map(|help| redactor.redact(help)) }
     }
 
     /// The same as an annotation without a place, for `annotations`.

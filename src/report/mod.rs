@@ -86,6 +86,11 @@ pub fn summary_markdown(view: &View<'_>, room: usize) -> String {
     markdown::text(view, markdown::Size::Summary(room))
 }
 
+/// What a job summary says of a run that came to no verdict; `problems` are masked, the text takes at most `room` bytes.
+pub fn stopped_markdown(problems: &[String], room: usize) -> String {
+    markdown::stopped(problems, room)
+}
+
 /// `verdict.json`, for standard output.
 ///
 /// # Errors

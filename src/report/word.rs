@@ -26,6 +26,7 @@ impl Mark {
             (Severity::Block, _) => Self::Open,
             (Severity::Warn, _) | (Severity::Ok, RuleVerdict::Violated) => Self::Warning,
             (Severity::Ok, RuleVerdict::Met) if rule.improved => Self::Better,
+            (Severity::Ok, RuleVerdict::Met) if rule.rule == RuleKind::Reported => Self::Nothing,
             (Severity::Ok, RuleVerdict::Met) => Self::Good,
             (Severity::Ok, RuleVerdict::Inconclusive) if rule.reason == Reason::Identical => Self::Good,
             (Severity::Ok, RuleVerdict::Inconclusive | RuleVerdict::NotEvaluated) => Self::Nothing,
@@ -85,6 +86,7 @@ pub fn rule(rule: &Comparison, spec: Option<&MetricSpec>) -> String {
         RuleKind::NewErrors => "no new errors".to_owned(),
         RuleKind::Baseline => "baseline".to_owned(),
         RuleKind::Complete => "run complete".to_owned(),
+        RuleKind::Reported => "nothing".to_owned(),
     }
 }
 
@@ -111,6 +113,7 @@ pub fn finding(rule: &Comparison) -> String {
             RuleKind::NotWorse if rule.reason == Reason::SmallDrop => "small drop",
             RuleKind::NotWorse => "not worse",
             RuleKind::MaxDrop => "within the limit",
+            RuleKind::Reported => "reported",
             _ => "met",
         },
         RuleVerdict::Violated => match rule.rule {
@@ -156,6 +159,7 @@ pub fn check(kind: RuleKind) -> &'static str {
         RuleKind::NewErrors => "no new errors",
         RuleKind::Baseline => "baseline found",
         RuleKind::Complete => "run complete",
+        RuleKind::Reported => "level reported",
     }
 }
 
@@ -173,6 +177,7 @@ pub fn rule_key(kind: RuleKind) -> &'static str {
         RuleKind::NewErrors => "new_errors",
         RuleKind::Baseline => "baseline",
         RuleKind::Complete => "complete",
+        RuleKind::Reported => "reported",
     }
 }
 
@@ -181,7 +186,7 @@ pub fn remedy(kind: FailureKind) -> Option<&'static str> {
     Some(match kind {
         FailureKind::Timeout => "raise `run.timeout`, or look why answers take so long",
         FailureKind::Connection => "check that the address is right and that the service runs",
-        FailureKind::RateLimited => "lower `run.workers`, or raise `run.retry.max_elapsed`; what was paid for is kept",
+        FailureKind::RateLimited => "lower `run.workers`, or raise `run.retry`; what was paid for is kept",
         FailureKind::Quota => "raise the provider's quota, then run again; what was paid for is kept",
         FailureKind::Auth => "check the key and its permissions",
         FailureKind::NotFound => "check the address, the model's name and the deployment",

@@ -25,7 +25,7 @@ const LEDGER: &str = ".scoregate/ledger.sqlite";
 /// `run:` of the suite, checked, with defaults.
 #[derive(Clone, Debug)]
 pub struct RunSettings {
-    /// Calls in flight at most, for targets and for judges each; `None`: `auto`.
+    /// Calls in flight at most, for each endpoint; `None`: `auto`.
     pub workers: Option<usize>,
     pub trials: u32,
     /// One attempt, from connect to the last byte.

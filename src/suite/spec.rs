@@ -77,7 +77,7 @@ pub(super) enum OneOrMany {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunSpec {
-    /// Calls in flight at most, for targets and for judges each: `auto` adapts to what the provider allows (the default), or a number.
+    /// Calls in flight at most, for each endpoint: a number, or `auto` (the default), which is 4.
     pub workers: Option<Workers>,
     /// Judge questions packed into one request; only 1 for now.
     #[schemars(range(min = 1, max = 1))]
@@ -89,7 +89,7 @@ pub(super) struct RunSpec {
     pub timeout: Option<Period>,
     /// Time for connecting (default: 10s).
     pub connect_timeout: Option<Period>,
-    /// Time for the whole run; what is not measured by then counts as not measured (default: none).
+    /// Time for the whole run, which ends there: what is missing then is not measured, and the exit code is 3 (default: none).
     pub deadline: Option<Period>,
     /// When failed calls are tried again.
     pub retry: Option<RetrySpec>,

@@ -138,6 +138,54 @@ fn a_binary_of_the_job_is_run_and_its_exit_code_is_the_steps() {
     }
 }
 
+/// The binary itself, under the script: the step's code is the verdict's, and its outputs are there.
+#[test]
+fn the_real_binary_passes_fails_and_refuses_as_a_step() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let data = "{\"id\":\"a\",\"input\":\"?\",\"reference\":\"yes\",\"answer\":\"yes\"}\n";
+    let suite = "version: 1\nname: tiny\ndataset: { path: data.jsonl }\nevaluators:\n  exact_match: {}\ngate:\n  metrics:\n    exact_match: { min: 0.8 }\n";
+    let wrong = data.replace("\"answer\":\"yes\"", "\"answer\":\"no\"");
+    let misspelt = suite.replace("min:", "mn:");
+    for (suite, data, code, verdict) in [
+        (suite, data, 0, "verdict=passed\npassed=true\nexit-code=0\n"),
+        (suite, &wrong, 1, "verdict=failed\npassed=false\nexit-code=1\n"),
+        (&misspelt, data, 2, "verdict=not_evaluated\npassed=false\nexit-code=2\n"),
+        (suite, "", 2, "verdict=not_evaluated\npassed=false\nexit-code=2\n"),
+    ] {
+        let runner = Runner::new();
+        std::fs::create_dir(runner.path("work/a suite")).unwrap();
+        std::fs::write(runner.path("work/a suite/the suite.yaml"), suite).unwrap();
+        std::fs::write(runner.path("work/a suite/data.jsonl"), data).unwrap();
+        let (output_file, summary) = (runner.path("output"), runner.path("summary"));
+        let runner = runner
+            .with("SCOREGATE_ACTION_BINARY", env!("CARGO_BIN_EXE_scoregate"))
+            .with("SCOREGATE_ACTION_SUITE", "a suite/the suite.yaml")
+            .with("SCOREGATE_ACTION_OUT", "the reports")
+            .with("GITHUB_EVENT_NAME", "push")
+            .with("GITHUB_EVENT_PATH", root.join("fixtures/contracts/github/events/push.json").display())
+            .with("GITHUB_OUTPUT", output_file.display())
+            .with("GITHUB_STEP_SUMMARY", summary.display());
+        let output = runner.run();
+        assert_eq!(output.status.code(), Some(code), "{}", said(&output));
+        let outputs = std::fs::read_to_string(output_file).unwrap();
+        assert!(outputs.starts_with(verdict), "{outputs}");
+        assert_eq!(outputs.contains("\nthe reports/junit.xml\n"), code < 2, "{outputs}");
+        assert_eq!(runner.path("work/the reports/junit.xml").exists(), code < 2);
+        assert!(!std::fs::read_to_string(summary).unwrap().is_empty());
+    }
+}
+
+/// What the script itself refuses is no pass for the steps that follow.
+#[test]
+fn a_refusal_of_the_script_has_outputs() {
+    let runner = Runner::new();
+    let file = runner.path("output");
+    let runner = runner.with("SCOREGATE_ACTION_BINARY", "no/such/file").with("GITHUB_OUTPUT", file.display());
+    refused(&runner.run(), 2, "not an executable file");
+    let outputs = std::fs::read_to_string(file).unwrap();
+    assert_eq!(outputs, "verdict=not_evaluated\npassed=false\nexit-code=2\nregressions=0\n");
+}
+
 #[test]
 fn inputs_arrive_as_words_whatever_is_in_them() {
     let runner = Runner::new();

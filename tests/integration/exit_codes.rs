@@ -47,6 +47,52 @@ fn bl_missing() {
     assert!(said.to_uppercase().contains("NO BASELINE"), "{said}");
 }
 
+/// A metric without a rule has its level in every report; a case that fails without a baseline has not "got worse".
+#[test]
+fn what_is_measured_is_shown_though_nothing_is_asked_of_it() {
+    let suite = format!("{SUITE}  rouge_l: {{}}\ngate:\n  metrics:\n    exact_match: {{ case_min: 1 }}\n");
+    let place = folder(&[("scoregate.yaml", &suite), ("data.jsonl", BAD)]);
+    let said = check(place.path(), &["run"], 1);
+    assert!(said.contains("· rouge_l") && said.contains("reported"), "{said}");
+    assert!(said.contains("Cases that failed") && !said.contains("none →") && !said.contains("baseline →"), "{said}");
+    let read = |name: &str| std::fs::read_to_string(place.path().join("scoregate-out").join(name)).expect(name);
+    assert!(read("comment.md").contains("**rouge_l** | nothing | 0.000 |"), "{}", read("comment.md"));
+    assert!(read("verdict.json").contains("\"rule\": \"reported\""), "{}", read("verdict.json"));
+}
+
+#[test]
+fn a_comparison_under_a_suite_asks_for_what_the_suite_asks_for() {
+    let asked = format!(
+        "{SUITE}gate:\n  metrics:\n    exact_match: {{ type: binary }}\n  baseline: {{ from: file, path: base.jsonl }}\n"
+    );
+    let scores = "{\"case\":\"a\",\"metric\":\"exact_match\",\"value\":1}\n";
+    let place = folder(&[("scoregate.yaml", &asked), ("data.jsonl", GOOD), ("scores.jsonl", scores)]);
+    let compare = ["compare", "scores.jsonl", "--suite", "scoregate.yaml"];
+    let said = check(place.path(), &compare, 3);
+    assert!(said.contains("NO BASELINE"), "{said}");
+    std::fs::write(place.path().join("base.jsonl"), "no baseline").expect("a file");
+    check(place.path(), &compare, 3);
+}
+
+#[test]
+fn a_rule_for_a_metric_that_the_results_lack_is_3() {
+    let suite = format!("{SUITE}gate:\n  metrics:\n    exact_match: {{ min: 0.9 }}\n");
+    let scores = "{\"case\":\"a\",\"metric\":\"exactmatch\",\"value\":1}\n";
+    let place = folder(&[("scoregate.yaml", &suite), ("scores.jsonl", scores)]);
+    let said = check(place.path(), &["compare", "scores.jsonl", "--suite", "scoregate.yaml"], 3);
+    assert!(said.contains("no score of exact_match is in the results"), "{said}");
+}
+
+/// Azure Pipelines reads commands on both streams, anywhere in a line.
+#[test]
+fn the_last_line_gives_no_host_a_command() {
+    let suite = format!("{SUITE}gate:\n  metrics:\n    exact_match: {{ case_min: 1 }}\n");
+    let row = BAD.replace("\"id\":\"a\"", "\"id\":\"x ##vso[task.complete result=Succeeded;]\\u202e\\u001b[2J\"");
+    let said = check(folder(&[("scoregate.yaml", &suite), ("data.jsonl", &row)]).path(), &["run"], 1);
+    assert!(said.contains("##_vso[") && !said.contains("##vso["), "{said}");
+    assert!(!said.contains(['\u{202e}', '\u{1b}']), "{said:?}");
+}
+
 #[test]
 fn bl_corrupt() {
     let asked = format!("{SUITE}gate:\n  baseline: {{ from: file, path: base.jsonl, missing: warn }}\n");

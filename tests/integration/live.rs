@@ -107,6 +107,31 @@ fn kill_9_loses_nothing_that_was_finished() {
     }
 }
 
+/// A case that failed before the signal does not make half a run a decision.
+#[test]
+fn a_cancelled_run_decides_nothing() {
+    fn no(_: usize, _: &str) -> (&'static str, String) {
+        ("200 OK", completion("NO"))
+    }
+    let server = ChatServer::start(Duration::from_millis(60), no);
+    // Which cases are asked first is up to the scheduler.
+    let ids: Vec<String> = (0..CASES).map(|at| format!("q{at}")).collect();
+    let folder = suite(&server.url, &format!("  must_pass: {{ ids: [{}] }}\n", ids.join(", ")));
+    let child = start(folder.path(), &["--workers", "2"]).spawn().expect("a run");
+    wait_for(&server, 8);
+    send(&child, Signal::SIGINT);
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(code(&output), 130);
+    let verdict = std::fs::read(folder.path().join("scoregate-out/verdict.json")).expect("a verdict");
+    let verdict: serde_json::Value = serde_json::from_slice(&verdict).expect("JSON");
+    assert_eq!((&verdict["verdict"], &verdict["exit_code"]), (&"not_evaluated".into(), &130.into()));
+    assert!(
+        verdict["rules"].as_array().expect("rules").iter().any(|rule| rule["verdict"] == "violated"),
+        "{:#}",
+        verdict["rules"]
+    );
+}
+
 #[test]
 fn rn_interrupt() {
     for (signal, expected) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 143)] {
@@ -123,6 +148,7 @@ fn rn_interrupt() {
         let verdict: serde_json::Value = serde_json::from_str(&read("verdict.json")).expect("JSON");
         assert_eq!((&verdict["verdict"], &verdict["partial"]), (&"not_evaluated".into(), &true.into()));
         assert_eq!(verdict["exit_code"], expected);
+        assert!(err(&output).contains(&format!("exit {expected}: cancelled by SIG")), "{}", err(&output));
         assert!(read("junit.xml").contains("<testsuite"));
         let finished = server.with(|counts| counts.answered.len());
         let resumed = start(folder.path(), &[]).output().expect("a run");
@@ -247,4 +273,21 @@ fn services_programs_and_models_are_targets() {
         let checked = scoregate(folder.path(), &["check"]);
         assert_eq!(code(&checked), 2, "without its variable the suite cannot be right");
     }
+}
+
+/// What is missing at the deadline is not measured, and nothing of it counts as good.
+#[test]
+fn a_deadline_ends_the_run() {
+    let server = ChatServer::start(Duration::from_millis(100), yes);
+    let folder = suite(&server.url, "run: { deadline: 500ms, workers: 1 }\n");
+    let begun = Instant::now();
+    let output = start(folder.path(), &[]).output().expect("a run");
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert_eq!(code(&output), 3, "{}{}", out(&output), err(&output));
+    assert!(out(&output).contains("`deadline` passed"), "{}", out(&output));
+    let end = end(folder.path());
+    assert_eq!((&end["complete"], &end["reason"]), (&false.into(), &"the run's `deadline` passed".into()));
+    let resumed = start(folder.path(), &["--workers", "8"]).output().expect("a run");
+    assert!(code(&resumed) == 0 || code(&resumed) == 3);
+    assert!(server.with(|counts| counts.requests) <= CASES + 8, "what was paid for is asked again");
 }

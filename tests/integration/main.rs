@@ -10,7 +10,11 @@ mod command;
 mod datasets;
 mod determinism;
 mod documents;
+mod examples;
 mod exit_codes;
+#[path = "support/fake_github.rs"]
+mod fake_github;
+mod github;
 mod http;
 mod junit;
 mod ledger;
@@ -22,6 +26,8 @@ mod programs;
 mod quickstart;
 #[path = "support/raw_server.rs"]
 mod raw_server;
+#[path = "support/runner.rs"]
+mod runner;
 #[cfg(unix)]
 mod runs;
 #[path = "support/tls_server.rs"]

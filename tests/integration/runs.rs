@@ -243,7 +243,7 @@ fn rn_last_case_and_the_deadline_of_the_run() {
     let begun = Instant::now();
     let said = check(place.path(), &["run"], 3);
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    assert!(said.contains("the run's deadline of 1 s passed"), "{said}");
+    assert!(said.contains("the run's `deadline` passed"), "{said}");
     assert_eq!(results(place.path()).last().expect("an end")["complete"], false);
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::cli::args::{CompareArgs, Format};
 use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
-use crate::cli::{reports, screen};
+use crate::cli::{prepare, reports, screen};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Baseline, BaselineRun, Env, MetricSpec, Redactor, Run};
 use crate::gate::{BaselineState, Policy, judge};
@@ -24,7 +24,8 @@ pub(in crate::cli) fn execute(args: &CompareArgs, env: &Env) -> Result<(ExitCode
     let declared = policy.declared();
     let run = one_run(&args.current, &declared)?;
     let baseline = match &args.baseline {
-        None => BaselineState::NotAsked,
+        // What the suite asks for is asked for here too: a comparison without it would be green without evidence.
+        None => suite.as_ref().map_or(BaselineState::NotAsked, |suite| prepare::baseline(suite, &policy)),
         Some(path) => load(path, &declared)?,
     };
     let verdict = judge(&run, &baseline, &policy);

@@ -3,22 +3,25 @@
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::cli::args::{LedgerUse, RunArgs};
 use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
 use crate::cli::prepare::{Prepared, baseline, prepare};
 use crate::cli::{publish, reports, screen, signals};
-use crate::domain::{Env, Event, EventSink, FailureKind, RetryClass, Run};
-use crate::engine::{Caller, Canceller, cancellation};
+use crate::domain::{Decision, Env, EventSink, FailureKind, RetryClass, Run, Verdict};
+use crate::engine::{Caller, Stop, cancellation};
 use crate::gate::{BaselineState, judge};
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
 use crate::report;
 use crate::store::Ledger;
 
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<(ExitCode, String), Failed> {
-    let mut prepared = prepare(&args.suite.suite, env)?;
+    let stop = |failed: Failed| {
+        publish::stopped(&failed, env);
+        failed
+    };
+    let mut prepared = prepare(&args.suite.suite, env).map_err(stop)?;
     if let Some(workers) = args.workers {
         prepared.plan.limits.workers = usize::from(workers);
     }
@@ -26,7 +29,7 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<(ExitCode, St
     let folder = args.out.clone().or(named).unwrap_or_else(|| PathBuf::from("scoregate-out"));
     let redactor = prepared.plan.redactor.clone();
     let outcome = measure_and_judge(args, prepared, &folder, env);
-    outcome.map_err(|failed| failed.masked(&redactor))
+    outcome.map_err(|failed| stop(failed.masked(&redactor)))
 }
 
 fn measure_and_judge(
@@ -57,12 +60,16 @@ fn measure_and_judge(
     let runtime = runtime.map_err(|error| Failed::CouldNot(format!("could not start: {error}")))?;
     let (run, caught) = runtime.block_on(async {
         let (canceller, cancel) = cancellation();
-        let events: Arc<dyn EventSink> = Arc::new(report::Progress::stderr(progress_style(env), redactor.clone()));
-        let caught = signals::listen(canceller.clone(), Arc::clone(&events))
-            .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
         if let Some(deadline) = suite.run.deadline {
-            tokio::spawn(stop_after(deadline, canceller, Arc::clone(&events)));
+            let canceller = canceller.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(deadline).await;
+                canceller.cancel(Stop::Deadline);
+            });
         }
+        let events: Arc<dyn EventSink> = Arc::new(report::Progress::stderr(progress_style(env), redactor.clone()));
+        let caught = signals::listen(canceller, Arc::clone(&events))
+            .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
         let retry = (suite.run.retry_attempts, suite.run.retry_max_elapsed);
         let workers = plan.limits.workers;
         let caller = Caller::new(attempts, ledger, workers, retry, cancel.clone(), Arc::clone(&events));
@@ -74,7 +81,7 @@ fn measure_and_judge(
     })?;
     let mut verdict = judge(&run, &baseline, &policy);
     if let Some(code) = caught.code() {
-        (verdict.exit_code, verdict.partial) = (code.code(), true);
+        cancelled(&mut verdict, &run, code);
     }
     let texts = reports::texts(&run);
     let found = match &baseline {
@@ -89,19 +96,33 @@ fn measure_and_judge(
         Ok(()) => caught.code().unwrap_or(ExitCode::of_verdict(verdict.exit_code)),
         Err(_) => ExitCode::NotEvaluated,
     };
-    if caught.code().is_none() {
-        publish::publish(&view, folder, code, !args.no_comment, env);
+    publish::Finished {
+        view: &view,
+        suite: &suite,
+        settings: &settings,
+        folder,
+        code,
+        written: written.is_ok(),
+        comment: !args.no_comment,
     }
-    written?;
-    Ok((code, view.redactor().redact(&verdict.headline)))
+    .publish(env);
+    match written {
+        Ok(()) => Ok((code, view.redactor().redact(&verdict.headline))),
+        // The verdict is published with this code.
+        Err(lost) => Ok(lost.masked(view.redactor()).report()),
+    }
 }
 
-/// `run.deadline`: what is not measured by then is not measured, and the run is not complete.
-async fn stop_after(deadline: Duration, canceller: Canceller, events: Arc<dyn EventSink>) {
-    tokio::time::sleep(deadline).await;
-    let why = format!("the run's deadline of {} s passed", deadline.as_secs_f64());
-    events.emit(Event::Note { text: format!("{why}: no new calls; writing what is there") });
-    canceller.cancel(&why);
+/// What was measured until then stays in the reports, and none of it is a decision.
+fn cancelled(verdict: &mut Verdict, run: &Run, code: ExitCode) {
+    let signal = if code == ExitCode::Interrupted { "SIGINT" } else { "SIGTERM or SIGHUP" };
+    let measured: usize = run.cases.iter().map(|case| case.trials.len()).sum();
+    let planned = run.header.cases * u64::from(run.header.trials) * run.header.targets.len() as u64;
+    verdict.headline = format!(
+        "cancelled by {signal}: {measured} of {planned} answers are here, and nothing is decided; run again, what was paid for \
+         is not paid again"
+    );
+    (verdict.decision, verdict.exit_code, verdict.partial) = (Decision::NotEvaluated, code.code(), true);
 }
 
 fn asks(evaluator: &crate::evaluator::Ready) -> bool {

@@ -197,7 +197,7 @@ pub(crate) fn must_pass(finding: Finding, found: &Found) -> Finding {
             let cases = count(ids.len() as u64, "must-pass case", "must-pass cases");
             format!("{cases} failed: {} ({metrics})", names(&ids, 5))
         }
-        RuleVerdict::NotEvaluated => format!("must_pass selects no case with {}", found.unmatched.join(", ")),
+        RuleVerdict::NotEvaluated => format!("the must-pass list selects no case with {}", found.unmatched.join(", ")),
         RuleVerdict::Inconclusive => {
             let cases = count(found.unmeasured.len() as u64, "must-pass case", "must-pass cases");
             format!("{cases} could not be measured: {}", names(&found.unmeasured, 5))

@@ -39,6 +39,18 @@ fn a_clear_drop_fails_and_says_by_how_much() {
 }
 
 #[test]
+fn a_rule_for_a_metric_that_is_not_in_the_results_is_not_green() {
+    let gate = |rules: Value| json!({ "metrics": { "qualitty": rules } });
+    let now = scores(&steady(40));
+    let missing = verdict(&now, &BaselineState::NotAsked, gate(json!({ "min": 0.9 })));
+    assert_eq!((missing.exit_code, missing.decision), (3, Decision::NotEvaluated));
+    assert!(missing.headline.contains("no score of qualitty is in the results"), "{}", missing.headline);
+    assert!(rule(&missing, RuleKind::Complete).severity == Severity::Ok);
+    assert_eq!(verdict(&now, &BaselineState::NotAsked, gate(json!({ "min": 0.9, "on_fail": "warn" }))).exit_code, 0);
+    assert_eq!(verdict(&now, &BaselineState::NotAsked, gate(json!({ "min": 0.9, "gate": false }))).exit_code, 0);
+}
+
+#[test]
 fn where_lower_is_better_a_rise_is_worse() {
     let lower = |mut run: Run| {
         run.header.metrics[0].direction = Direction::Lower;
@@ -393,4 +405,19 @@ fn stable_cases_that_break_fail_although_the_mean_holds() {
     let warned = verdict(&now, &pool, json!({ "breaks": "warn" }));
     assert_eq!((warned.exit_code, super::rule(&warned, RuleKind::NotWorse).severity), (0, Severity::Warn));
     assert_eq!(verdict(&now, &pool, json!({ "breaks": "off" })).exit_code, 0);
+}
+
+#[test]
+fn a_metric_without_a_rule_is_reported_and_decides_nothing() {
+    let now = scores(&[0.2, 0.4, 0.9]);
+    let verdict = verdict(&now, &BaselineState::NotAsked, json!({ "baseline": { "from": "none" } }));
+    let rule = rule(&verdict, RuleKind::Reported);
+    assert_eq!((rule.n, rule.planned, rule.severity), (3, 3, Severity::Ok));
+    assert!((rule.current.unwrap() - 0.5).abs() < 1e-12 && rule.ci.is_none(), "three cases have no interval");
+    let many = super::verdict(&scores(&steady(40)), &BaselineState::NotAsked, json!({}));
+    assert!(super::rule(&many, RuleKind::Reported).ci.is_some());
+    assert_eq!(verdict.exit_code, 0);
+    assert!(verdict.headline.contains("nothing is required of them"), "{}", verdict.headline);
+    let limited = super::verdict(&now, &BaselineState::NotAsked, metric(json!({ "min": 0.1 })));
+    assert!(limited.rules.iter().all(|rule| rule.rule != RuleKind::Reported));
 }

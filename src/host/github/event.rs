@@ -33,6 +33,7 @@ pub(crate) fn detect(env: &Env) -> Option<HostContext> {
         kind: HostKind::GitHub,
         change,
         run_url: run_url(env, repository.as_ref()),
+        workspace: env.get("GITHUB_WORKSPACE").filter(|path| !path.is_empty()).map(PathBuf::from),
         notes,
         settings: HostSettings::GitHub(settings(env, repository)),
     })

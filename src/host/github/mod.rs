@@ -20,6 +20,7 @@ pub(crate) use settings::{Patience, Repository, Settings};
 
 use super::context::{HostContext, PullRequest};
 use super::{Publication, Published, Warning};
+use crate::domain::Redactor;
 use api::Api;
 use trouble::{Task, Trouble};
 
@@ -28,7 +29,7 @@ pub(super) async fn publish(
     settings: &Settings,
     context: &HostContext,
     publication: &Publication,
-    client: reqwest::Client,
+    client: Result<reqwest::Client, String>,
 ) -> Published {
     let mut published = Published { notes: context.notes.clone(), ..Published::default() };
     if let Some(file) = &settings.summary_file {
@@ -45,7 +46,13 @@ pub(super) async fn publish(
         let comment_url = published.comment_url.as_deref();
         published.warnings.extend(outputs::write(file, &publication.outputs, comment_url).err());
     }
-    published.lines = annotations::annotations(&publication.annotations);
+    let redactor = Redactor::new(&context.secrets());
+    for warning in &mut published.warnings {
+        // A server may repeat what it was sent.
+        *warning = warning.masked(&redactor);
+    }
+    let troubles = published.warnings.iter().map(Warning::as_annotation);
+    published.lines = annotations::annotations(&troubles.chain(publication.annotations.clone()).collect::<Vec<_>>());
     published
 }
 
@@ -61,12 +68,16 @@ async fn show_comment(
     context: &HostContext,
     key: &str,
     text: &str,
-    client: reqwest::Client,
+    client: Result<reqwest::Client, String>,
 ) -> Result<Shown, Warning> {
     let change = &context.change;
     if change.pull_request == PullRequest::None {
         return Ok(Shown::Nowhere(None));
     }
+    let client = client.map_err(|problem| {
+        Warning::new(format!("no comment: the connection could not be prepared: {problem}"))
+            .with_help("Check the proxy and certificate settings of the job.")
+    })?;
     let mut api = Api::new(settings, client)?;
     let number = match &change.pull_request {
         PullRequest::None => return Ok(Shown::Nowhere(None)),

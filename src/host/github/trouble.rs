@@ -99,8 +99,9 @@ fn advice(status: u16, message: &str, task: Task, fork: bool) -> String {
         401 => "The token is not accepted: pass `github-token: ${{ github.token }}` to the action.".to_owned(),
         403 if message.to_ascii_lowercase().contains("locked") => "The conversation is locked.".to_owned(),
         403 | 404 if fork => format!(
-            "The token lacks `{right}`: pull requests from forks get a read-only token. Post the stored verdict with \
-             `scoregate comment` from a second workflow on `workflow_run`, in a job with:\n{permissions}"
+            "The token lacks `{right}`: pull requests from forks get a read-only token. To comment there all the same, upload \
+             `comment.md` from the reports' folder as an artifact and post it from a second workflow on `workflow_run`, \
+             in a job without the fork's code and with:\n{permissions}"
         ),
         403 => format!("The token lacks `{right}`. Add to the job:\n{permissions}"),
         404 => format!("Not found, or not visible to the token, which needs `{right}`. Add to the job:\n{permissions}"),

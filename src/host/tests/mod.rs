@@ -112,7 +112,7 @@ fn run_event(github: &FakeGithub, event: &str, payload: &str, publication: &Publ
     quick(&mut context);
     let start = Instant::now();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let published = runtime.block_on(publish(&context, publication, client()));
+    let published = runtime.block_on(publish(&context, publication, Ok(client())));
     assert_eq!(github.violations(), Vec::<String>::new(), "the contract is broken");
     Job { folder, published, took: start.elapsed() }
 }

@@ -21,11 +21,11 @@ pub(super) fn worse(text: &mut String, view: &View<'_>, screen: Screen) {
     let all = view.broken.len() + view.broken_more;
     // Where the gate passes, single cases are luck or tolerated: their names are enough.
     if all == 0 || (view.verdict.decision == Decision::Passed && !view.broken.iter().any(|shown| shown.decisive)) {
-        return names(text, screen, "Cases that got worse", &view.broken, all);
+        return names(text, screen, view.broken_title(), &view.broken, all);
     }
     let shown = view.broken.len().min(WORSE);
     let of = if shown < all { format!(" ({shown} of {all}, the others in the reports)") } else { String::new() };
-    title(text, screen, &format!("Cases that got worse, worst first{of}"));
+    title(text, screen, &format!("{}, worst first{of}", view.broken_title()));
     for case in view.broken.iter().take(WORSE) {
         one(text, case, screen);
     }

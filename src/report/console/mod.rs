@@ -100,7 +100,7 @@ fn headline(text: &mut String, view: &View<'_>, screen: Screen) {
         let _ = writeln!(
             text,
             "  {}",
-            screen.style(colour(Mark::Open), "partial: the run was cancelled; this is what was measured")
+            screen.style(colour(Mark::Open), "partial: the run stopped early; this is what was measured")
         );
     }
     text.push('\n');

@@ -49,7 +49,7 @@ struct State {
     errors: u64,
     calls: CallCounts,
     usage: Usage,
-    cost: f64,
+    cost: Option<Usd>,
     lines: usize,
     retried: Option<Duration>,
     waited: Option<Duration>,
@@ -81,7 +81,7 @@ impl Progress {
             errors: 0,
             calls: CallCounts::default(),
             usage: Usage::default(),
-            cost: 0.0,
+            cost: None,
             lines: 0,
             retried: None,
             waited: None,
@@ -105,8 +105,9 @@ impl Progress {
                     state.line(&format!("measuring {cases}{trials}{targets}, {metrics}"));
                 }
             }
-            Event::Finished { outcome, done, calls, usage } => {
-                state.count(&outcome, done, calls, usage);
+            Event::Finished { outcome, done, calls, usage, cost } => {
+                (state.done, state.calls, state.usage, state.cost) = (done, calls, usage, cost);
+                state.count(&outcome);
                 if state.style == ProgressStyle::Lines && state.pace.due(now, done, state.planned) {
                     let line = state.progress(now);
                     state.line(&line);
@@ -171,15 +172,10 @@ fn bar() -> ProgressBar {
 }
 
 impl State {
-    fn count(&mut self, outcome: &Outcome, done: u64, calls: CallCounts, usage: Usage) {
-        (self.done, self.calls, self.usage) = (done, calls, usage);
+    fn count(&mut self, outcome: &Outcome) {
         let lost = |measurement: &Measurement| matches!(measurement, Measurement::Error(_) | Measurement::Unusable(_));
         let failed = outcome.answer.is_err() || outcome.scores.iter().any(|score| lost(&score.measurement));
         self.errors += u64::from(failed);
-        let cost = outcome.answer.as_ref().ok().and_then(|answer| answer.cost).map_or(0.0, |Usd(dollars)| dollars);
-        if cost.is_finite() {
-            self.cost += cost;
-        }
     }
 
     /// `2 errors, 3 retries, $0.12`; empty where all is well.
@@ -194,9 +190,7 @@ impl State {
         if self.calls.cache_hits > 0 {
             parts.push(format!("{} from the ledger", number::count(self.calls.cache_hits)));
         }
-        if self.cost > 0.0 {
-            parts.push(number::money(Usd(self.cost)));
-        }
+        parts.extend(self.cost.filter(|Usd(spent)| *spent > 0.0).map(number::money));
         parts.join(", ")
     }
 

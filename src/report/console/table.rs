@@ -83,7 +83,8 @@ fn fitting(rows: &[&Row], width: usize) -> Vec<String> {
 fn lay(rows: &[&Row], columns: &[Column]) -> Vec<String> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(columns.iter().map(|column| heading(*column)));
+    let paired = rows.iter().any(|row| row.values.contains('→'));
+    table.set_header(columns.iter().map(|column| heading(*column, paired)));
     for row in rows {
         table.add_row(columns.iter().map(|column| cell(*column, row)));
     }
@@ -96,11 +97,13 @@ fn lay(rows: &[&Row], columns: &[Column]) -> Vec<String> {
     table.lines().map(|line| format!(" {}", line.trim_end())).collect()
 }
 
-fn heading(column: Column) -> &'static str {
+/// `paired`: there is a value of the baseline beside one of ours.
+fn heading(column: Column, paired: bool) -> &'static str {
     match column {
         Column::Metric => "  metric",
         Column::Rule => "asked",
-        Column::Values => "baseline → now",
+        Column::Values if paired => "baseline → now",
+        Column::Values => "now",
         Column::Change => "change",
         Column::Interval => "likely between",
         Column::P => "p",

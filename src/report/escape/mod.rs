@@ -11,6 +11,6 @@ mod xml;
 pub(crate) use azure_log::break_commands as break_azure_commands;
 pub(crate) use github_log::{break_commands as break_github_commands, is_command};
 pub(crate) use markdown::markdown;
-pub use terminal::terminal;
-pub(crate) use terminal::{guard, terminal_line, without_commands};
+pub(crate) use terminal::{guard, terminal_line};
+pub use terminal::{terminal, terminal_block};
 pub(crate) use xml::{XmlText, xml_attribute, xml_body};

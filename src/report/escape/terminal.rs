@@ -46,9 +46,10 @@ pub(crate) fn guard(screen: &str) -> String {
     guarded
 }
 
-/// Whole lines that hold texts from outside, already without controls: no host's command is left in them.
-pub(crate) fn without_commands(text: &str) -> String {
-    guard(&break_github_commands(&break_azure_commands(text)))
+/// Lines whose control characters are already shown: the hosts' commands are broken, nothing else changes.
+pub fn terminal_block(text: &str) -> String {
+    let text = break_azure_commands(text);
+    guard(&break_github_commands(&text))
 }
 
 /// One message line of at most `limit` characters, for texts whose secrets are already masked.

@@ -107,7 +107,7 @@ fn expected(kind: RuleKind) -> &'static [&'static str] {
         RuleKind::NotWorse => &["baseline", "current", "delta", "ci", "p"],
         RuleKind::MaxDrop => &["baseline", "current", "delta"],
         RuleKind::Threshold | RuleKind::PassRate => &["current", "ci"],
-        RuleKind::EachCase | RuleKind::Percentile => &["current"],
+        RuleKind::EachCase | RuleKind::Percentile | RuleKind::Reported => &["current"],
         RuleKind::MustPass | RuleKind::Coverage | RuleKind::NewErrors | RuleKind::Baseline | RuleKind::Complete => &[],
     }
 }

@@ -5,7 +5,7 @@ use junit_report::{Duration, TestCase, TestResult};
 use super::Suite;
 use super::dialect::{Extra, cdata};
 use super::label::{Labels, Taken};
-use crate::domain::{Comparison, Severity};
+use crate::domain::{Comparison, RuleKind, Severity};
 use crate::report::clean::Clean;
 use crate::report::escape::{xml_attribute, xml_body};
 use crate::report::number;
@@ -18,7 +18,8 @@ const BODY: usize = 4_000;
 pub(super) fn suite(view: &View<'_>, labels: &Labels) -> Suite {
     let mut suite = Suite::new(view, "gate");
     let mut taken = Taken::default();
-    for rule in &view.verdict.rules {
+    // What is only reported is no test.
+    for rule in view.verdict.rules.iter().filter(|rule| rule.rule != RuleKind::Reported) {
         let key = word::rule_key(rule.rule);
         let metric = if rule.metric.is_empty() { String::new() } else { format!("{} / ", labels.metric(&rule.metric)) };
         let limit = rule.limit.map(|limit| limit.to_string()).unwrap_or_default();

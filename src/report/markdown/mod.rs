@@ -7,7 +7,7 @@
 mod budget;
 mod sections;
 
-use super::clean::Clean;
+use super::clean::{Clean, Cleaner};
 use super::escape::markdown;
 use super::settings::ReportSettings;
 use super::view::View;
@@ -73,7 +73,7 @@ pub(super) fn text(view: &View<'_>, size: Size) -> String {
     doc.add(&sections::legend(view));
     doc.section("", &explanations(view), "\n", 0, "explanations", share);
     let worse = case_rows(&view.broken, size.excerpt());
-    let title = format!("Cases that got worse: {}", view.broken.len() + view.broken_more);
+    let title = format!("{}: {}", view.broken_title(), view.broken.len() + view.broken_more);
     let open = view.verdict.decision != Decision::Passed || view.broken.iter().any(|shown| shown.decisive);
     doc.section(&folded(&title, open), &worse, CLOSE, view.broken_more, "cases", share);
     doc.section(
@@ -90,6 +90,17 @@ pub(super) fn text(view: &View<'_>, size: Size) -> String {
     doc.section(&format!("{}{}", list("All numbers"), sections::NUMBERS), &numbers(view), CLOSE, 0, "rules", share);
     doc.section(&list("What holds"), &quiet(view), CLOSE, 0, "rules", share);
     doc.add_kept(&end);
+    doc.finish()
+}
+
+/// Where there is no verdict: the problems.
+pub(super) fn stopped(problems: &[String], room: usize) -> String {
+    let mut doc = Budget::new(room.min(SUMMARY));
+    doc.add("> [!WARNING]\n> ⚠️ **scoregate could not evaluate: there is no verdict**\n\n");
+    let cleaner = Cleaner::default();
+    let line = |problem: &String| format!("- {}\n", shown(&cleaner.line(problem, 1_000)));
+    let lines: Vec<String> = problems.iter().map(line).collect();
+    doc.section("", &lines, "\n", 0, "problems", SUMMARY);
     doc.finish()
 }
 

@@ -26,7 +26,7 @@ pub(super) fn head(view: &View<'_>) -> String {
     let suite = if view.suite.is_blank() { String::new() } else { format!("scoregate · {} · ", shown(&view.suite)) };
     let _ = writeln!(text, ">\n> {suite}{}", view.totals.measured);
     if view.verdict.partial {
-        text.push_str(">\n> **Partial:** the run was cancelled; this is what was measured.\n");
+        text.push_str(">\n> **Partial:** the run stopped early; this is what was measured.\n");
     }
     text.push('\n');
     text

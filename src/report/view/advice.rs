@@ -2,7 +2,7 @@
 
 use super::trouble::Trouble;
 use super::{NAME, spec_of};
-use crate::domain::{Comparison, Reason, RuleKind, Run, Severity, Verdict};
+use crate::domain::{Comparison, FailureKind, Reason, RuleKind, Run, Severity, Verdict};
 use crate::report::clean::{Clean, Cleaner};
 use crate::report::word;
 
@@ -20,7 +20,14 @@ pub(super) fn advice(run: &Run, verdict: &Verdict, troubles: &[Trouble], cleaner
         say("run again: what was paid for is kept and not paid again".to_owned());
     }
     for trouble in troubles.iter().take(3) {
-        if let Some(remedy) = word::remedy(trouble.kind) {
+        let remedy = match trouble.kind {
+            // The paths are the target's; a judge's reply has the provider's form or none.
+            FailureKind::Malformed if !trouble.of_target => {
+                Some("check the model's `base_url`: what answers there keeps no form")
+            }
+            kind => word::remedy(kind),
+        };
+        if let Some(remedy) = remedy {
             say(format!("{} ({}): {remedy}", trouble.kind.word(), trouble.what));
         }
     }

@@ -64,8 +64,11 @@ impl<'a> View<'a> {
     ) -> Self {
         let cleaner = Cleaner::new(redactor);
         let library = shown::Library::new(run, baseline, texts, &cleaner);
-        let (broken, broken_more) = library.group(&verdict.broken);
-        let (fixed, fixed_more) = library.group(&verdict.fixed);
+        let (broken, fixed) = (library.group(&verdict.broken), library.group(&verdict.fixed));
+        // The verdict lists the first of each metric, and counts all.
+        let more = |shown: &[Shown], all: u64| usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(shown.len());
+        let broken_more = broken.1.max(more(&broken.0, verdict.cases.worse));
+        let fixed_more = fixed.1.max(more(&fixed.0, verdict.cases.better));
         let (rows, held) = row::rows(verdict, &run.header.targets_or_default(), &cleaner);
         let troubles = trouble::troubles(run, texts, &cleaner);
         let advice = advice::advice(run, verdict, &troubles, &cleaner);
@@ -76,9 +79,9 @@ impl<'a> View<'a> {
             suite: cleaner.line(&verdict.suite, NAME),
             rows,
             held,
-            broken,
+            broken: broken.0,
             broken_more,
-            fixed,
+            fixed: fixed.0,
             fixed_more,
             troubles,
             notes: verdict.notes.iter().map(|note| cleaner.line(note, PARAGRAPH)).collect(),
@@ -89,6 +92,11 @@ impl<'a> View<'a> {
         }
     }
 
+    /// What the cases in `broken` are: without a baseline there is nothing that they are worse than.
+    pub(crate) fn broken_title(&self) -> &'static str {
+        if self.verdict.baseline.is_some() { "Cases that got worse" } else { "Cases that failed" }
+    }
+
     /// Masks secrets in texts that the view does not hold.
     pub fn redactor(&self) -> &Redactor {
         self.cleaner.redactor()
@@ -96,12 +104,12 @@ impl<'a> View<'a> {
 
     /// The explanations that a reader needs: of all rules that do something to the build or did not simply hold.
     pub(crate) fn told(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(|row| row.severity != Severity::Ok || !row.holds)
+        self.rows.iter().filter(|row| row.severity != Severity::Ok || !(row.holds || row.reported))
     }
 
     /// The others, for who wants to know.
     pub(crate) fn quiet(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(|row| row.severity == Severity::Ok && row.holds)
+        self.rows.iter().filter(|row| row.severity == Severity::Ok && row.holds && !row.reported)
     }
 }
 

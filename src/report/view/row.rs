@@ -13,6 +13,8 @@ pub struct Row {
     pub severity: Severity,
     /// Met, or identical to the baseline.
     pub holds: bool,
+    /// Nothing is asked of the metric: its level alone is shown.
+    pub reported: bool,
     /// The metric, with its target where there are several; `whole run` for rules over it.
     pub metric: Clean,
     /// What is asked: `not worse (margin 5)`.
@@ -39,7 +41,8 @@ pub struct Row {
     pub explanation: Clean,
 }
 
-/// (rows, rules over the whole run that hold). What does most to the build comes first, then the suite's order.
+/// (rows, rules over the whole run that hold). What does most to the build comes first, then the suite's order;
+/// what is only reported last.
 pub(super) fn rows(verdict: &Verdict, targets: &[TargetName], cleaner: &Cleaner) -> (Vec<Row>, Vec<&'static str>) {
     let several = targets.len() > 1;
     let mut rows = Vec::new();
@@ -58,6 +61,7 @@ pub(super) fn rows(verdict: &Verdict, targets: &[TargetName], cleaner: &Cleaner)
         Severity::Fail => 0,
         Severity::Block => 1,
         Severity::Warn => 2,
+        Severity::Ok if row.reported => 4,
         Severity::Ok => 3,
     });
     (rows, held)
@@ -82,6 +86,7 @@ fn row(rule: &Comparison, verdict: &Verdict, several: bool, cleaner: &Cleaner) -
         mark: Mark::of(rule),
         severity: rule.severity,
         holds: rule.verdict == RuleVerdict::Met || rule.reason == Reason::Identical,
+        reported: rule.rule == RuleKind::Reported,
         metric: name(rule, several, spec.is_some_and(|spec| spec.direction == Direction::Lower), cleaner),
         rule: Clean::ours(word::rule(rule, spec)),
         values: values(rule),

@@ -15,7 +15,7 @@ pub struct Move {
     /// As it is, to find it again.
     pub key: MetricName,
     pub metric: Clean,
-    /// `1 → 0`, `none → 0.2`.
+    /// `1 → 0`; `none → 0.2` for a new case; `0.2` where there is no baseline.
     pub scores: String,
     /// The evaluator's words about the new score.
     pub reason: Option<Clean>,
@@ -142,6 +142,7 @@ impl<'a> Library<'a> {
             metric: if one.metric.is_empty() { Clean::ours("answer") } else { self.cleaner.line(&one.metric, NAME) },
             scores: match (one.baseline, one.current) {
                 (None, None) => "lost".to_owned(),
+                (None, current @ Some(_)) if self.baseline.is_none() => score(current),
                 (baseline, current) => format!("{} → {}", score(baseline), score(current)),
             },
             reason: reason.map(|reason| self.cleaner.line(reason, EXCERPT)),

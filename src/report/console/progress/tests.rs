@@ -47,7 +47,8 @@ impl Stage {
     fn finish(&self, done: u64, answer: Result<Answer, Failure>) {
         let calls = CallCounts { requests: done, retries: done / 10, ..CallCounts::default() };
         let outcome = Outcome { case: Arc::new(case()), target: "app".into(), trial: 0, answer, scores: Vec::new() };
-        self.progress.emit(Event::Finished { outcome: Arc::new(outcome), done, calls, usage: Usage::default() });
+        let (outcome, cost) = (Arc::new(outcome), Some(Usd(done as f64 * 0.001)));
+        self.progress.emit(Event::Finished { outcome, done, calls, usage: Usage::default(), cost });
     }
 
     fn at(&self, millis: u64) {
@@ -103,8 +104,8 @@ fn a_line_tells_rate_rest_errors_retries_and_cost() {
     let stage = Stage::new();
     stage.start(200);
     for done in 1..=30 {
-        let answer = Answer { cost: Some(Usd(0.001)), ..Answer::default() };
-        stage.finish(done, if done == 3 { Err(Failure::infra(FailureKind::Server, "x")) } else { Ok(answer) });
+        let failure = || Failure::infra(FailureKind::Server, "x");
+        stage.finish(done, if done == 3 { Err(failure()) } else { Ok(Answer::default()) });
     }
     stage.at(12_000);
     stage.finish(31, Ok(Answer::default()));
@@ -112,7 +113,7 @@ fn a_line_tells_rate_rest_errors_retries_and_cost() {
         stage.lines(),
         [
             "measuring 200 cases, 2 metrics",
-            "31/200 (15.5%), 2.6 a second, about 1 min 05 s left, 1 error, 3 retries, $0.0290",
+            "31/200 (15.5%), 2.6 a second, about 1 min 05 s left, 1 error, 3 retries, $0.0310",
         ]
     );
 }

@@ -2,7 +2,7 @@
 //! how large files get. Every breach is named with file and line.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Rooms and whom they may import. A room that is not built yet may stand here; a room that is built must.
@@ -387,6 +387,61 @@ fn nothing_refers_to_the_machine_it_was_written_on() {
         }
     }
     report("paths of one machine", &breaches);
+}
+
+/// First cells of the rows of a Markdown table whose header begins with that cell.
+fn first_cells<'t>(text: &'t str, header: &str) -> Vec<&'t str> {
+    let mut lines = text.lines().skip_while(|line| !line.starts_with(&format!("| {header} |")));
+    let (_, _) = (lines.next(), lines.next());
+    let rows = lines.take_while(|line| line.starts_with("| "));
+    rows.filter_map(|row| row.split('|').nth(1)).map(str::trim).collect()
+}
+
+/// The numbers of a text, each once, sorted.
+fn numbers(text: &str) -> BTreeSet<u32> {
+    text.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
+}
+
+#[test]
+fn exit_codes_are_the_same_in_code_readme_help_and_action() {
+    let source = std::fs::read_to_string(root().join("src/cli/exit_code.rs")).unwrap();
+    let (_, body) = source.split_once("fn code(self)").unwrap();
+    let (body, _) = body.split_once("\n    }\n").unwrap();
+    let arms = body.lines().filter_map(|line| line.split_once("=> "));
+    let codes: BTreeSet<u32> = arms.map(|(_, code)| code.trim_end_matches(',').parse().unwrap()).collect();
+    assert_eq!(codes, BTreeSet::from([0, 1, 2, 3, 130, 143]), "the contract of the README");
+
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    assert_eq!(numbers(&first_cells(&readme, "code").join(" ")), codes, "the table in the README");
+    let args = std::fs::read_to_string(root().join("src/cli/args/mod.rs")).unwrap();
+    let (_, help) = args.split_once("const EXIT_CODES: &str = ").unwrap();
+    assert_eq!(numbers(help.split_once("\";").unwrap().0), codes, "the help");
+    let action = std::fs::read_to_string(root().join("action.yml")).unwrap();
+    let (_, output) = action.split_once("exit-code:\n    description: ").unwrap();
+    assert_eq!(numbers(output.lines().next().unwrap()), BTreeSet::from([0, 1, 2, 3]), "the action's output");
+}
+
+/// `tests/integration/action.rs` holds the other direction: every input is used.
+#[test]
+fn the_action_s_script_reads_only_what_action_yml_gives_it() {
+    let action = std::fs::read_to_string(root().join("action.yml")).unwrap();
+    let script = std::fs::read_to_string(root().join(".github/action/run.sh")).unwrap();
+    let mut breaches = Vec::new();
+    for (at, _) in script.match_indices("SCOREGATE_ACTION_") {
+        let name = word(&script[at..]);
+        if name != "SCOREGATE_ACTION_" && !action.contains(&format!("        {name}: ")) {
+            breaches.push(format!(".github/action/run.sh:{}: `{name}`", line_of(&script, at)));
+        }
+    }
+    report("variables that action.yml does not set", &breaches);
+}
+
+#[test]
+fn every_file_begins_with_what_it_is_for() {
+    let tests = |name: &str| name.contains("/tests") || name.ends_with("/samples.rs");
+    let bare = |file: &File| (!file.text.starts_with("//! ") && !tests(&file.name)).then(|| format!("{}:1", file.name));
+    let breaches: Vec<String> = sources().iter().filter_map(bare).collect();
+    report("a file begins with a module doc", &breaches);
 }
 
 /// The reader of sources is code too.

@@ -29,15 +29,28 @@ impl ExitCode {
         }
     }
 
-    /// The code of a verdict; anything unknown is not green.
-    pub(super) fn of_verdict(code: u8) -> Self {
-        match code {
+    /// The code of that number; anything unknown is not green.
+    pub(super) fn of(number: u8) -> Self {
+        match number {
             0 => Self::Passed,
             1 => Self::Failed,
             2 => Self::Usage,
             130 => Self::Interrupted,
             143 => Self::Terminated,
             _ => Self::NotEvaluated,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_unknown_is_green() {
+        for number in 0..=u8::MAX {
+            let code = ExitCode::of(number);
+            assert!(code.code() == number || code == ExitCode::NotEvaluated, "{number}");
         }
     }
 }

@@ -3,17 +3,21 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::ending::Ending;
 use super::exit_code::ExitCode;
 use super::screen;
 use crate::diagnostic::{Diagnostic, Diagnostics, Level, Source, Span};
 use crate::domain::Redactor;
 use crate::engine::EngineError;
+use crate::report::number;
 use crate::store::StoreError;
 
 #[derive(Debug)]
 pub(super) enum Failed {
     /// Suite, data or command line: exit code 2.
     Wrong(Diagnostics),
+    /// What was right before the first call changed under way: exit code 3.
+    Changed(Diagnostics),
     /// Anything that kept the evidence from being gathered or kept: exit code 3.
     CouldNot(String),
 }
@@ -25,11 +29,13 @@ impl Failed {
 
     /// The same with secrets masked.
     pub(super) fn masked(self, redactor: &Redactor) -> Self {
+        let masked = |mut problems: Diagnostics| {
+            problems.map_texts(|text| redactor.redact(text));
+            problems
+        };
         match self {
-            Self::Wrong(mut problems) => {
-                problems.map_texts(|text| redactor.redact(text));
-                Self::Wrong(problems)
-            }
+            Self::Wrong(problems) => Self::Wrong(masked(problems)),
+            Self::Changed(problems) => Self::Changed(masked(problems)),
             Self::CouldNot(why) => Self::CouldNot(redactor.redact(&why)),
         }
     }
@@ -37,14 +43,14 @@ impl Failed {
     pub(super) fn code(&self) -> ExitCode {
         match self {
             Self::Wrong(_) => ExitCode::Usage,
-            Self::CouldNot(_) => ExitCode::NotEvaluated,
+            Self::Changed(_) | Self::CouldNot(_) => ExitCode::NotEvaluated,
         }
     }
 
     /// Each problem with its place, for who shows it elsewhere.
     pub(super) fn problems(&self) -> Vec<Problem> {
         match self {
-            Self::Wrong(problems) => {
+            Self::Wrong(problems) | Self::Changed(problems) => {
                 let errors = problems.iter().filter(|problem| problem.level == Level::Error);
                 errors.map(Problem::of).collect()
             }
@@ -52,16 +58,21 @@ impl Failed {
         }
     }
 
-    /// Shows it; returns code and reason for the last line.
-    pub(super) fn report(self) -> (ExitCode, String) {
+    /// Shows it.
+    pub(super) fn report(self) -> Ending {
+        let code = self.code();
         match self {
             Self::Wrong(problems) => {
                 screen::diagnostics(&problems);
-                let count = problems.iter().count();
-                let things = if count == 1 { "1 problem".to_owned() } else { format!("{count} problems") };
-                (ExitCode::Usage, format!("{things} in the suite, its data or the command line; nothing was called"))
+                let problems = number::counted(problems.iter().count() as u64, "problem", "problems");
+                let reason = format!("{problems} in the suite, its data or the command line; nothing was called");
+                Ending::because(code, reason)
             }
-            Self::CouldNot(why) => (ExitCode::NotEvaluated, why),
+            Self::Changed(problems) => {
+                screen::diagnostics(&problems);
+                Ending::because(code, "the data changed while the run was under way; run it again")
+            }
+            Self::CouldNot(why) => Ending::because(code, why),
         }
     }
 }
@@ -139,7 +150,7 @@ impl From<StoreError> for Failed {
 impl From<EngineError> for Failed {
     fn from(error: EngineError) -> Self {
         match error {
-            EngineError::Dataset(problems) => Self::Wrong(problems),
+            EngineError::Dataset(problems) => Self::Changed(problems),
             EngineError::Store(error) => Self::CouldNot(error.to_string()),
         }
     }

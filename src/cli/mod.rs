@@ -1,14 +1,23 @@
 //! The command line: choose, connect, exit. The only room that knows all the others.
 //!
+//! ```text
+//! args ─► commands/run: prepare ─► reference ─► engine ─► gate ─► reports ─► publish ─► Ending
+//!                 compare: reference ─► gate ─► reports        └► Failed (failure) ─► exit_code, last line
+//! ```
+//!
 //! Standard output carries what was asked for, standard error progress and diagnostics; the last line there repeats exit code and reason.
 
 mod args;
 mod commands;
+mod crash;
+mod ending;
 mod exit_code;
 mod failure;
+mod git;
 mod needs;
 mod prepare;
 mod publish;
+mod reference;
 mod reports;
 mod schema;
 mod screen;
@@ -20,6 +29,7 @@ use clap::Parser as _;
 
 use crate::domain::Env;
 use args::{Cli, Command};
+use ending::Ending;
 use exit_code::ExitCode;
 use failure::Failed;
 
@@ -36,22 +46,21 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, env: Env) -> u8 {
             return if wrong { ExitCode::Usage.code() } else { ExitCode::Passed.code() };
         }
     };
+    crash::listen();
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| dispatch(cli, &env)));
-    let (code, reason) = match ended {
-        Ok(Ok((code, reason))) => (code, reason),
-        Ok(Err(failed)) => failed.report(),
-        Err(_) => (
-            ExitCode::NotEvaluated,
-            "internal error: scoregate panicked; what was paid for is in the ledger".to_owned(),
-        ),
+    let Ending { code, reason } = match ended {
+        Ok(result) => result.unwrap_or_else(Failed::report),
+        Err(_) => {
+            Ending::because(ExitCode::NotEvaluated, "internal error in scoregate; what was paid for is in the ledger")
+        }
     };
-    if let Some(reason) = Some(reason).filter(|reason| !reason.is_empty()) {
+    if let Some(reason) = reason {
         screen::last_line(code, &reason);
     }
     code.code()
 }
 
-fn dispatch(cli: Cli, env: &Env) -> Result<(ExitCode, String), Failed> {
+fn dispatch(cli: Cli, env: &Env) -> Result<Ending, Failed> {
     match cli.command {
         Command::Run(args) => commands::run::execute(&args, env),
         Command::Check(args) => commands::check::execute(&args, env),

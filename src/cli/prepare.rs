@@ -1,21 +1,19 @@
 //! From a suite file to everything that a run needs; all problems at once, before the first call.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use super::failure::Failed;
-use super::{needs, screen};
+use super::{git, needs, screen};
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Digest, Env, MetricSpec, Redactor, RunHeader, Secret};
 use crate::engine::{Limits, Plan};
 use crate::evaluator::{self, BuildContext};
-use crate::gate::{BaselineState, Policy};
+use crate::gate::Policy;
 use crate::host;
 use crate::net::Deadlines;
 use crate::provider::{self, Models};
 use crate::report::ReportSettings;
-use crate::store::{StoreError, read_baseline};
 use crate::suite::{self, Suite};
 use crate::target;
 
@@ -31,6 +29,10 @@ pub(super) struct Prepared {
     pub(super) reports: ReportSettings,
 }
 
+/// Reads and checks the suite and its data.
+///
+/// # Errors
+/// Every problem of the suite, its data and its references at once; nothing was called.
 pub(super) fn prepare(path: &Path, env: &Env) -> Result<Prepared, Failed> {
     let suite = suite::load(path, env)?;
     let redactor = Redactor::new(&suite.secrets);
@@ -70,7 +72,7 @@ fn build(suite: Suite, env: &Env) -> Result<Prepared, Failed> {
         problems.map_texts(|text| redactor.redact(text));
         screen::diagnostics(&problems);
     }
-    let header = header(&suite, &models, &dataset, &targets, metrics);
+    let header = header(&suite, &models, &dataset, &targets, metrics, env);
     let limits = Limits { workers: suite.run.workers.unwrap_or(WORKERS), trials: suite.run.trials };
     let plan = Plan { header, targets, evaluators, limits, redactor };
     Ok(Prepared { suite, dataset, plan, policy, reports })
@@ -96,6 +98,7 @@ fn header(
     dataset: &Dataset,
     targets: &[target::Ready],
     metrics: Vec<MetricSpec>,
+    env: &Env,
 ) -> RunHeader {
     let now = jiff::Timestamp::now();
     let started = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
@@ -106,8 +109,8 @@ fn header(
         suite: suite.name.clone(),
         suite_digest: Some(suite.digest),
         dataset_digest: Some(dataset.digest),
-        commit: git(&suite.folder, &["rev-parse", "HEAD"]),
-        branch: git(&suite.folder, &["rev-parse", "--abbrev-ref", "HEAD"]),
+        commit: git::commit(&suite.folder, env),
+        branch: git::branch(&suite.folder, env),
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         started: Some(started),
         targets: targets.iter().map(|target| target.name.clone()).collect(),
@@ -124,26 +127,4 @@ fn header(
 fn model_names(models: &Models) -> serde_json::Map<String, serde_json::Value> {
     let name = |model: &provider::Model| model.fingerprint.0.get("model").cloned().unwrap_or_default();
     models.by_name.iter().map(|(key, model)| (key.clone(), name(model).into())).collect()
-}
-
-/// What git says, where there is git and a commit.
-fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
-    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
-    (output.status.success() && !text.is_empty()).then_some(text)
-}
-
-/// Absent, unusable and found are three outcomes; only *absent* may be allowed.
-pub(super) fn baseline(suite: &Suite, policy: &Policy) -> BaselineState {
-    let Some(asked) = &policy.baseline else { return BaselineState::NotAsked };
-    let place = asked.path.clone().unwrap_or_else(|| format!("{}.baseline.jsonl", suite.name));
-    let path: PathBuf = match suite.resolve(&place) {
-        Ok(path) => path,
-        Err(error) => return BaselineState::Broken(format!("{place}: {error}")),
-    };
-    match read_baseline(&path, &place) {
-        Ok(baseline) => BaselineState::Found(Box::new(baseline)),
-        Err(StoreError::Absent { .. }) => BaselineState::Absent(place),
-        Err(error) => BaselineState::Broken(error.to_string()),
-    }
 }

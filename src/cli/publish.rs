@@ -9,9 +9,8 @@ use super::screen;
 use crate::domain::{Decision, Env, Severity};
 use crate::host::{self, Annotation, AnnotationLevel, HostContext, Outputs, Publication, Published};
 use crate::net::http_client;
-use crate::report::escape::terminal;
 use crate::report::{
-    Format, Remark, ReportSettings, View, comment_markdown, remarks, stopped_markdown, summary_markdown,
+    Format, KINDS, Remark, ReportSettings, View, comment_markdown, remarks, stopped_markdown, summary_markdown,
 };
 use crate::suite::Suite;
 
@@ -27,7 +26,14 @@ pub(super) struct Finished<'a> {
     pub(super) code: ExitCode,
     /// The reports are there.
     pub(super) written: bool,
-    pub(super) comment: bool,
+    pub(super) comment: Comment,
+}
+
+/// Whether a comment is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comment {
+    Yes,
+    No,
 }
 
 impl Finished<'_> {
@@ -35,29 +41,32 @@ impl Finished<'_> {
     pub(super) fn publish(&self, env: &Env) {
         let Some(mut context) = host::detect(env) else { return };
         let cancelled = matches!(self.code, ExitCode::Interrupted | ExitCode::Terminated);
-        if cancelled && self.comment {
+        let wanted = self.comment == Comment::Yes;
+        if cancelled && wanted {
             // Whoever cancels a job waits for its end.
             context.notes = vec!["no comment: the run was cancelled".to_owned()];
         }
         let view = self.view;
         let publication = Publication {
             key: view.verdict.suite.clone(),
-            comment_markdown: (self.comment && !cancelled).then(|| comment_markdown(view)),
+            comment_markdown: (wanted && !cancelled).then(|| comment_markdown(view)),
             summary_markdown: summary_markdown(view, room(&context)),
             annotations: remarks(view).into_iter().map(|remark| self.annotation(remark, &context)).collect(),
             outputs: Outputs {
                 verdict: view.verdict.decision,
                 exit_code: self.code.code(),
                 regressions: view.verdict.rules.iter().filter(|rule| rule.severity == Severity::Fail).count() as u64,
-                junit_path: self.report(Format::Junit, "junit.xml"),
-                summary_path: self.report(Format::Summary, "summary.md"),
+                junit_path: self.report(Format::Junit),
+                summary_path: self.report(Format::Summary),
             },
         };
         send(&context, &publication, env);
     }
 
-    fn report(&self, format: Format, file: &str) -> Option<PathBuf> {
-        (self.settings.wants(format) && self.written).then(|| self.folder.join(file))
+    /// Where a report is, if it was asked for and written.
+    fn report(&self, format: Format) -> Option<PathBuf> {
+        let kind = KINDS.iter().find(|kind| kind.format == format && self.settings.wants(format))?;
+        self.written.then(|| self.folder.join(kind.file))
     }
 
     fn annotation(&self, remark: Remark, context: &HostContext) -> Annotation {
@@ -116,15 +125,15 @@ fn send(context: &HostContext, publication: &Publication, env: &Env) {
     let client = http_client(env, CONNECT).map_err(|error| error.to_string());
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => tell(&runtime.block_on(host::publish(context, publication, client))),
-        Err(problem) => screen::err(&terminal(&format!("warning: nothing was published: {problem}"), 600)),
+        Err(problem) => screen::message(&format!("warning: nothing was published: {problem}")),
     }
 }
 
 fn tell(published: &Published) {
     for line in &published.lines {
-        screen::out(&format!("{line}\n"));
+        screen::data(&format!("{line}\n"));
     }
     for note in &published.notes {
-        screen::err(&terminal(&format!("note: {note}"), 600));
+        screen::message(&format!("note: {note}"));
     }
 }

@@ -1,24 +1,32 @@
-//! Writes what was asked for. All are attempted; what could not be written is said together.
+//! The view of a run, and the reports that were asked for: all are attempted; what could not be written is said together.
 
 use std::path::Path;
 
 use super::failure::Failed;
-use crate::domain::{Baseline, Redactor, Run, Verdict};
+use crate::domain::{Redactor, Run, Verdict};
+use crate::gate::BaselineState;
 use crate::report::{ReportSettings, TextSource, View, render_all};
 use crate::store::{Lock, StoreError, Texts, write_atomic};
 
-/// The texts behind a run, where its file is still there.
-pub(super) fn texts(run: &Run) -> Option<Texts> {
-    run.file.as_deref().and_then(|file| Texts::open(file).ok())
+/// The texts behind a run; `None` for results that hold numbers only.
+///
+/// # Errors
+/// The results file is gone or cannot be read.
+pub(super) fn texts(run: &Run) -> Result<Option<Texts>, StoreError> {
+    run.file.as_deref().map(Texts::open).transpose()
 }
 
 pub(super) fn view<'a>(
     run: &'a Run,
     verdict: &'a Verdict,
-    baseline: Option<&Baseline>,
+    baseline: &BaselineState,
     texts: Option<&'a Texts>,
     redactor: Redactor,
 ) -> View<'a> {
+    let baseline = match baseline {
+        BaselineState::Found(baseline) => Some(&**baseline),
+        BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => None,
+    };
     View::new(run, verdict, baseline, texts.map(|texts| texts as &dyn TextSource), redactor)
 }
 
@@ -30,6 +38,8 @@ pub(super) fn hold(folder: &Path) -> Result<Lock, StoreError> {
     Lock::try_hold(&folder.join(".scoregate.lock"))
 }
 
+/// Writes every report that the settings ask for.
+///
 /// # Errors
 /// `CouldNot` naming every report that was not written: a verdict whose report is lost is exit code 3.
 pub(super) fn write(view: &View<'_>, settings: &ReportSettings, folder: &Path) -> Result<(), Failed> {

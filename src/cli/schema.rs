@@ -1,11 +1,16 @@
 //! The JSON Schema of the whole suite file, from the same types that read it.
 
+use super::failure::Failed;
 use crate::gate::Policy;
 use crate::report::ReportSettings;
 use crate::suite::{SchemaParts, schema};
 use crate::{dataset, evaluator, provider, target};
 
-pub(super) fn text() -> String {
+/// The schema as it is committed.
+///
+/// # Errors
+/// It cannot be written as JSON, which a schema always can.
+pub(super) fn text() -> Result<String, Failed> {
     let parts = SchemaParts {
         dataset: Some(dataset::schema()),
         targets: target::kinds().iter().map(|kind| (kind.name, (kind.schema)())).collect(),
@@ -14,7 +19,7 @@ pub(super) fn text() -> String {
         gate: Some(Policy::schema()),
         reports: Some(schemars::schema_for!(ReportSettings)),
     };
-    let mut text = serde_json::to_string_pretty(&schema(parts)).unwrap_or_default();
+    let mut text = serde_json::to_string_pretty(&schema(parts)).map_err(|error| Failed::CouldNot(error.to_string()))?;
     text.push('\n');
-    text
+    Ok(text)
 }

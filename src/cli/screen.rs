@@ -1,4 +1,6 @@
 //! The only place of this room that prints. A closed pipe or a full disk on a stream never changes a verdict.
+//!
+//! What people read passes the escape of terminals and logs, line by line; what programs read is written as it is.
 
 use std::io::Write as _;
 
@@ -6,17 +8,33 @@ use super::exit_code::ExitCode;
 use crate::diagnostic::{Diagnostics, render};
 use crate::report::escape::{terminal, terminal_block};
 
+/// Characters of a line of a message.
+const LONGEST: usize = 2_000;
 /// Characters of the reason on the last line.
 const REASON: usize = 600;
 
-pub(super) fn out(text: &str) {
+/// Standard output for programs: JSON, a schema, a script, a host's own commands.
+pub(super) fn data(text: &str) {
     let mut stream = anstream::stdout().lock();
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
 }
 
+/// Standard output for people: lines that are laid out already.
+pub(super) fn out(text: &str) {
+    data(&terminal_block(text));
+}
+
+/// Standard error: lines that are laid out already.
 pub(super) fn err(text: &str) {
     let mut stream = anstream::stderr().lock();
+    let text = terminal_block(text);
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.write_all(b"\n"));
+}
+
+/// A message on standard error, whatever it holds; its secrets are masked already. Its own line ends stay.
+pub(super) fn message(text: &str) {
+    let lines: Vec<String> = text.lines().map(|line| terminal(line, LONGEST)).collect();
+    err(&lines.join("\n"));
 }
 
 pub(super) fn clap(error: &clap::Error) {
@@ -25,10 +43,10 @@ pub(super) fn clap(error: &clap::Error) {
 }
 
 pub(super) fn diagnostics(problems: &Diagnostics) {
-    err(terminal_block(&render(problems)).trim_end());
+    err(render(problems).trim_end());
 }
 
-/// `scoregate: exit 1: …`; the reason may quote names of cases, and the log belongs to a host that reads commands in it.
+/// `scoregate: exit 1: …`
 pub(super) fn last_line(code: ExitCode, reason: &str) {
     err(&format!("scoregate: exit {}: {}", code.code(), terminal(reason, REASON)));
 }

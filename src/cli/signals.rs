@@ -16,7 +16,7 @@ impl Caught {
     pub(super) fn code(&self) -> Option<ExitCode> {
         match self.0.load(Ordering::SeqCst) {
             0 => None,
-            code => Some(ExitCode::of_verdict(code)),
+            code => Some(ExitCode::of(code)),
         }
     }
 }

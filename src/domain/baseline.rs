@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, Digest, MetricName, MetricSpec, TargetName};
+use super::{CaseId, Digest, MetricName, MetricSpec, RunHeader, TargetName};
 
 /// Where a baseline came from; shown in every report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +32,19 @@ pub struct BaselineRun {
     /// Trials a case.
     #[serde(default)]
     pub trials: u32,
+}
+
+impl BaselineRun {
+    /// What a run's first line says of it; nobody has accepted it.
+    pub fn of(header: &RunHeader) -> Self {
+        Self {
+            id: header.id.clone(),
+            commit: header.commit.clone(),
+            date: header.started.clone(),
+            by: None,
+            trials: header.trials,
+        }
+    }
 }
 
 /// One case under one target.

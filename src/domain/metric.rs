@@ -49,7 +49,7 @@ impl ScoreKind {
     pub fn steps(self) -> Option<u64> {
         match self {
             Self::Binary => Some(1),
-            Self::Ordinal { lo, hi } => u64::try_from(hi - lo).ok(),
+            Self::Ordinal { lo, hi } => hi.checked_sub(lo).and_then(|steps| u64::try_from(steps).ok()),
             Self::Continuous { .. } => None,
         }
     }

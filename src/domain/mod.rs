@@ -38,7 +38,7 @@ pub use retry::{Allowance, RateHint, RetryClass};
 pub use run::{CaseRecord, Cell, Completion, Run, RunHeader, TrialRecord};
 pub use score::{Measurement, Reading, Score, SkipReason};
 pub use secret::{MASK, SHORTEST_SECRET, Secret, SecretError};
-pub use usage::{CallCounts, Usage, Usd};
+pub use usage::{CallCounts, Spent, Usage, Usd};
 pub use verdict::{
     BrokenCase, CaseChanges, Comparison, Decision, Reason, RuleKind, RuleVerdict, Severity, Verdict, VerdictCounts,
 };

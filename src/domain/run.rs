@@ -51,8 +51,14 @@ pub struct RunHeader {
 }
 
 impl RunHeader {
-    /// The targets; one without a name for results that know none.
-    pub fn targets_or_default(&self) -> Vec<TargetName> {
+    /// Outcomes of a complete run: cases × targets × trials.
+    pub fn outcomes(&self) -> u64 {
+        let each = u64::from(self.trials.max(1)).saturating_mul(self.reported_targets().len() as u64);
+        self.cases.saturating_mul(each)
+    }
+
+    /// The targets as reports name them: one with an empty name where the results know none.
+    pub fn reported_targets(&self) -> Vec<TargetName> {
         if self.targets.is_empty() { vec!["".into()] } else { self.targets.clone() }
     }
 }
@@ -99,7 +105,7 @@ pub struct TrialRecord {
     pub latency_ms: Option<f64>,
     pub tokens: Option<u64>,
     pub cost: Option<Usd>,
-    /// Requests sent for this outcome, target and judges together.
+    /// Requests sent for the answer; those of judges are in the run's counts only.
     pub attempts: u32,
     /// Byte offset of its line in the results file, for the reports that need the texts.
     pub offset: u64,

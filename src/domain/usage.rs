@@ -30,6 +30,23 @@ impl AddAssign for Usage {
     }
 }
 
+/// What calls took together, as far as it was paid for now: an answer from the ledger takes nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    pub usage: Usage,
+    /// `None` where no price is known.
+    pub cost: Option<Usd>,
+}
+
+impl AddAssign for Spent {
+    fn add_assign(&mut self, more: Self) {
+        self.usage += more.usage;
+        if let Some(Usd(more)) = more.cost {
+            self.cost = Some(Usd(self.cost.map_or(0.0, |Usd(sum)| sum) + more));
+        }
+    }
+}
+
 /// Requests of one invocation: what every report shows, so that no retry is silent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCounts {
@@ -45,9 +62,9 @@ pub struct CallCounts {
 
 impl AddAssign for CallCounts {
     fn add_assign(&mut self, other: Self) {
-        self.requests += other.requests;
-        self.retries += other.retries;
-        self.cache_hits += other.cache_hits;
-        self.repairs += other.repairs;
+        self.requests = self.requests.saturating_add(other.requests);
+        self.retries = self.retries.saturating_add(other.retries);
+        self.cache_hits = self.cache_hits.saturating_add(other.cache_hits);
+        self.repairs = self.repairs.saturating_add(other.repairs);
     }
 }

@@ -1,7 +1,7 @@
 //! Carries out calls: ledger first, then within the limits, again while that can help, and kept before it is used.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::cancel::{Cancel, Stop};
@@ -10,7 +10,7 @@ use super::key::key_of;
 use super::retry::{RetryPolicy, Tries, wait};
 use crate::domain::{CallCounts, Event, EventSink, Failure, FailureKind, RetryClass, Side};
 use crate::net::{Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Transport};
-use crate::store::{Found, Kept, Ledger};
+use crate::store::{Found, Kept, Ledger, StoreError};
 
 /// The engine's transport.
 pub struct Caller {
@@ -21,6 +21,8 @@ pub struct Caller {
     cancel: Cancel,
     events: Arc<dyn EventSink>,
     counts: Counts,
+    /// Why the ledger can no longer be relied upon: the first trouble with it.
+    ledger_trouble: OnceLock<String>,
     /// Altered rows are told once.
     told_altered: AtomicBool,
 }
@@ -50,11 +52,17 @@ impl Caller {
             cancel,
             events,
             counts: Counts::default(),
+            ledger_trouble: OnceLock::new(),
             told_altered: AtomicBool::new(false),
         }
     }
 
-    /// Requests so far.
+    /// Why the ledger failed, if it did: from then on nothing is sent, and the run is not complete.
+    pub fn ledger_trouble(&self) -> Option<&str> {
+        self.ledger_trouble.get().map(String::as_str)
+    }
+
+    /// Requests so far; what they ask for is not known here, so `repairs` is 0.
     pub fn counts(&self) -> CallCounts {
         let repeats = self.attempts.repeats();
         CallCounts {
@@ -91,13 +99,13 @@ impl Caller {
         }
     }
 
-    /// A server that asks for a longer wait than a call may take will answer no call of this run.
+    /// A server that asks for a longer wait than any call may take is not waited for: its endpoint is stopped.
     fn bounded(&self, rejection: Rejection) -> Rejection {
         match rejection.hint.retry_after {
             Some(asked) if rejection.class == RetryClass::Retry && asked > self.retry.max_elapsed => {
-                let (asked, most) = (asked.as_secs_f64(), self.retry.max_elapsed.as_secs_f64());
+                let (asked, limit) = (asked.as_secs_f64(), self.retry.max_elapsed.as_secs_f64());
                 let message = format!(
-                    "{}; it asks to wait for {asked} s, more than a call may take ({most} s)",
+                    "{} (it asks to wait {asked} s, longer than `run.retry.max_elapsed` allows: {limit} s)",
                     rejection.message
                 );
                 Rejection { class: RetryClass::Endpoint, message, ..rejection }
@@ -120,10 +128,16 @@ impl Caller {
         }
     }
 
+    /// The failure of a call whose answer cannot be looked up or kept; the first one is remembered.
+    fn ledger_failure(&self, error: &StoreError) -> Failure {
+        let trouble = self.ledger_trouble.get_or_init(|| error.to_string());
+        Failure::infra(FailureKind::Internal, format!("a paid answer could not be kept: {trouble}"))
+    }
+
     /// A kept answer that the reader no longer accepts is asked for again.
     async fn recall(&self, key: [u8; 32], accept: &Accept<'_>) -> Result<Option<Receipt>, Failure> {
         let Some(ledger) = &self.ledger else { return Ok(None) };
-        let kept = ledger.get(key).await.map_err(|error| Failure::infra(FailureKind::Internal, error.to_string()))?;
+        let kept = ledger.get(key).await.map_err(|error| self.ledger_failure(&error))?;
         let kept = match kept {
             Found::Nothing => return Ok(None),
             Found::Kept(kept) => kept,
@@ -132,7 +146,7 @@ impl Caller {
                 return Ok(None);
             }
         };
-        let response = restore(kept);
+        let Some(response) = restore(kept) else { return Ok(None) };
         if accept(&response).is_err() {
             return Ok(None);
         }
@@ -159,11 +173,14 @@ impl Caller {
         sent: &mut u32,
     ) -> Result<Result<Receipt, Rejection>, Failure> {
         let slot = tokio::select! {
-            slot = ready(endpoint) => slot.map_err(|error| Failure::infra(FailureKind::Internal, error.to_string()))?,
+            // Whoever waited for a slot sends nothing after the wish to stop.
+            biased;
             why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
+            slot = ready(endpoint) => slot.map_err(|failure| Failure { attempts: *sent, ..failure })?,
         };
-        if let Some(failure) = endpoint.stopped() {
-            return Err(Failure { attempts: *sent, ..failure });
+        if let Some(trouble) = self.ledger_trouble() {
+            let why = format!("not evaluated: answers cannot be kept any more: {trouble}");
+            return Err(Failure { attempts: *sent, ..Failure::infra(FailureKind::Internal, why) });
         }
         *sent += 1;
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
@@ -199,17 +216,11 @@ impl Caller {
     async fn keep(&self, key: [u8; 32], response: Response, sent: u32) -> Result<Receipt, Failure> {
         let latency = response.latency;
         if let Some(ledger) = &self.ledger {
-            let kept = Kept {
-                status: response.status,
-                headers: serde_json::to_string(&response.headers).unwrap_or_default(),
-                body: response.body.to_vec(),
-                latency_us: i64::try_from(latency.as_micros()).unwrap_or(i64::MAX),
+            let stored = match keep(&response) {
+                Ok(kept) => ledger.put(key, kept).await,
+                Err(problem) => Err(StoreError::Ledger { path: ledger.path().to_owned(), problem }),
             };
-            let stored = ledger.put(key, kept).await;
-            stored.map_err(|error| Failure {
-                attempts: sent,
-                ..Failure::infra(FailureKind::Internal, format!("a paid answer could not be kept: {error}"))
-            })?;
+            stored.map_err(|error| Failure { attempts: sent, ..self.ledger_failure(&error) })?;
         }
         Ok(Receipt { attempts: sent, cached: false, latency })
     }
@@ -220,24 +231,43 @@ fn cancelled(why: Stop, attempts: u32) -> Failure {
     Failure { attempts, ..failure }
 }
 
-/// A free slot, once no pause holds the endpoint back.
-async fn ready(endpoint: &Endpoint) -> Result<tokio::sync::SemaphorePermit<'_>, tokio::sync::AcquireError> {
+/// A free slot, once no pause holds the endpoint back; its failure where it was stopped meanwhile.
+async fn ready(endpoint: &Endpoint) -> Result<tokio::sync::SemaphorePermit<'_>, Failure> {
     loop {
-        let slot = endpoint.slots.acquire().await?;
+        let stopping = endpoint.stopping.notified();
+        let slot = endpoint.slots.acquire().await;
+        let slot = slot.map_err(|error| Failure::infra(FailureKind::Internal, error.to_string()))?;
+        if let Some(failure) = endpoint.stopped() {
+            return Err(failure);
+        }
         let Some(held) = endpoint.held() else { return Ok(slot) };
         drop(slot);
         // A little later than asked, each worker by another amount: wake-ups are spread.
-        endpoint.rest(held + Duration::from_micros(fastrand::u64(0..250_000))).await;
+        let pause = held.saturating_add(Duration::from_micros(fastrand::u64(0..250_000)));
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = stopping => {}
+        }
     }
 }
 
-fn restore(kept: Kept) -> Response {
-    Response {
+fn keep(response: &Response) -> Result<Kept, String> {
+    Ok(Kept {
+        status: response.status,
+        headers: serde_json::to_string(&response.headers).map_err(|error| error.to_string())?,
+        body: response.body.to_vec(),
+        latency_us: i64::try_from(response.latency.as_micros()).unwrap_or(i64::MAX),
+    })
+}
+
+/// `None` where the row is not one that this version writes: the call is made again.
+fn restore(kept: Kept) -> Option<Response> {
+    Some(Response {
         status: kept.status,
-        headers: serde_json::from_str(&kept.headers).unwrap_or_default(),
+        headers: serde_json::from_str(&kept.headers).ok()?,
         body: kept.body.into(),
         latency: Duration::from_micros(kept.latency_us.unsigned_abs()),
-    }
+    })
 }
 
 fn failure(call: &Call, rejection: Rejection, attempts: u32) -> Failure {

@@ -12,8 +12,8 @@ use crate::domain::{Failure, FailureKind};
 /// The state of one endpoint.
 pub(super) struct Endpoint {
     pub(super) slots: Semaphore,
-    /// Told to those who wait for the pause to end when the endpoint is stopped.
-    ended: Notify,
+    /// Wakes those who wait out a hold when the endpoint is stopped.
+    pub(super) stopping: Notify,
     accepted: AtomicU64,
     state: Mutex<State>,
 }
@@ -30,7 +30,7 @@ impl Endpoint {
     fn new(slots: usize) -> Self {
         Self {
             slots: Semaphore::new(slots),
-            ended: Notify::new(),
+            stopping: Notify::new(),
             accepted: AtomicU64::new(0),
             state: Mutex::default(),
         }
@@ -53,23 +53,9 @@ impl Endpoint {
         state.held_until = Some(state.held_until.map_or(until, |held| held.max(until)));
     }
 
-    /// Returns after `wait`, or as soon as there is nothing to wait for any more.
-    pub(super) async fn rest(&self, wait: Duration) {
-        let ended = self.ended.notified();
-        if self.held().is_some() {
-            tokio::select! {
-                () = tokio::time::sleep(wait) => {}
-                () = ended => {}
-            }
-        }
-    }
-
-    /// How long the hold still lasts; nothing once the endpoint is stopped.
+    /// How long the hold still lasts.
     pub(super) fn held(&self) -> Option<Duration> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.stopped.is_some() {
-            return None;
-        }
         state.held_until.and_then(|until| until.checked_duration_since(Instant::now())).filter(|wait| !wait.is_zero())
     }
 
@@ -79,7 +65,7 @@ impl Endpoint {
         let first = state.stopped.is_none();
         state.stopped.get_or_insert_with(|| (kind, why.to_owned()));
         drop(state);
-        self.ended.notify_waiters();
+        self.stopping.notify_waiters();
         first
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 
 use super::plan::Plan;
-use crate::domain::{Answer, Case, Failure, FailureKind, Measurement, Outcome, Score, Usage, Usd};
-use crate::evaluator::{Ready, Subject, Way};
+use crate::domain::{Answer, Case, Failure, FailureKind, Measurement, MetricName, Outcome, Score, Spent};
+use crate::evaluator::{Asked, Ready, Subject, Way};
 use crate::net::Transport;
 
 /// What is to be done.
@@ -18,58 +18,48 @@ pub(super) struct Job {
     pub(super) trial: u32,
 }
 
-/// An outcome with what the judges took.
+/// An outcome with what it took.
 pub(super) struct Done {
     pub(super) outcome: Outcome,
-    pub(super) usage: Usage,
-    pub(super) cost: Option<Usd>,
+    pub(super) spent: Spent,
+    /// Judge replies that were asked for again in the required form.
+    pub(super) repairs: u64,
 }
 
 /// Asks the target once, then all evaluators at once.
 pub(super) async fn carry_out(plan: &Plan, job: &Job, transport: &dyn Transport) -> Done {
     let Some(target) = plan.targets.get(job.target) else { return broken(plan, job, "a target without a place") };
     let answer = target.target.ask(&job.case, job.trial, transport).await;
-    let mut usage = Usage::default();
-    let mut cost = None;
+    let mut spent = Spent::default();
+    let mut repairs = 0_u64;
     let scores = match &answer {
         Err(failure) => plan.evaluators.iter().map(|evaluator| unanswered(evaluator, failure)).collect(),
         Ok(answer) => {
-            // What was paid for in this invocation: neither recorded answers nor answers from the ledger.
             if !target.free && !answer.cached {
-                usage += answer.usage;
-                add(&mut cost, answer.cost);
+                spent += Spent { usage: answer.usage, cost: answer.cost };
             }
             let subject = Subject { case: &job.case, answer, trial: job.trial };
             let asked = join_all(plan.evaluators.iter().map(|evaluator| measure(evaluator, subject, transport))).await;
             let mut scores = Vec::with_capacity(asked.len());
-            for (score, used, spent) in asked {
-                usage += used;
-                add(&mut cost, spent);
-                scores.push(score);
+            for (metric, asked) in asked {
+                spent += asked.spent;
+                repairs = repairs.saturating_add(u64::from(asked.repairs));
+                scores.push(Score { metric, measurement: asked.measurement });
             }
             scores
         }
     };
     let outcome =
         Outcome { case: Arc::clone(&job.case), target: Arc::clone(&target.name), trial: job.trial, answer, scores };
-    Done { outcome, usage, cost }
+    Done { outcome, spent, repairs }
 }
 
-async fn measure(evaluator: &Ready, subject: Subject<'_>, transport: &dyn Transport) -> (Score, Usage, Option<Usd>) {
-    let metric = evaluator.spec.name.clone();
-    match &evaluator.way {
-        Way::Pure(scorer) => (Score { metric, measurement: scorer.score(subject) }, Usage::default(), None),
-        Way::Asking(asking) => {
-            let asked = asking.evaluate(subject, transport).await;
-            (Score { metric, measurement: asked.measurement }, asked.usage, asked.cost)
-        }
-    }
-}
-
-fn add(sum: &mut Option<Usd>, more: Option<Usd>) {
-    if let Some(Usd(more)) = more {
-        *sum = Some(Usd(sum.map_or(0.0, |Usd(sum)| sum) + more));
-    }
+async fn measure(evaluator: &Ready, subject: Subject<'_>, transport: &dyn Transport) -> (MetricName, Asked) {
+    let asked = match &evaluator.way {
+        Way::Pure(scorer) => Asked::nobody(scorer.score(subject)),
+        Way::Asking(asking) => asking.evaluate(subject, transport).await,
+    };
+    (evaluator.spec.name.clone(), asked)
 }
 
 fn unanswered(evaluator: &Ready, failure: &Failure) -> Score {
@@ -89,5 +79,5 @@ pub(super) fn broken(plan: &Plan, job: &Job, why: &str) -> Done {
     let target = plan.targets.get(job.target).map_or_else(|| "?".into(), |target| Arc::clone(&target.name));
     let answer: Result<Answer, Failure> = Err(failure);
     let outcome = Outcome { case: Arc::clone(&job.case), target, trial: job.trial, answer, scores };
-    Done { outcome, usage: Usage::default(), cost: None }
+    Done { outcome, spent: Spent::default(), repairs: 0 }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`run`] streams the data set through `target → evaluators` with a bounded number of cases in flight; there is no barrier
 //! between the stages. Every call goes through the [`Caller`], which asks the ledger first, holds the limits, retries what can succeed, and
-//! keeps the answer on disk before it is used. Outcomes are written in the data set's order, whatever order they finish in.
+//! keeps the answer on disk before it is used; where it cannot be kept, nothing more is sent and the run is not complete. Outcomes are written in the data set's order, whatever order they finish in.
 //!
 //! Promise: planned = the sum of outcomes; one bad job never costs another; a cancelled run ends within a second.
 

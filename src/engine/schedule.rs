@@ -12,7 +12,7 @@ use super::cancel::Cancel;
 use super::job::{Done, Job, broken, carry_out};
 use super::plan::Plan;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Case, CaseId, Completion, Event, EventSink, Run, Usage, Usd};
+use crate::domain::{CallCounts, Case, CaseId, Completion, Event, EventSink, Run, Spent, Usd};
 use crate::store::{ResultsWriter, RunBuilder, StoreError};
 
 /// What stops a run as a whole. A case's failure is an outcome, never this.
@@ -48,32 +48,35 @@ where
     let mut writer = ResultsWriter::create(results, &plan.header, plan.redactor.clone())?;
     let mut builder = RunBuilder::new(plan.header.clone());
     announce(&plan, events);
-    let mut totals = Totals::default();
-    let jobs = jobs(&plan, cases).take_while(|_| cancel.wish().is_none());
+    let mut totals = Spent::default();
+    let mut repairs = 0_u64;
+    let jobs = jobs(&plan, cases).take_while(|_| cancel.wish().is_none() && caller.ledger_trouble().is_none());
     let pending = Pending::default();
     let mut done = stream::iter(jobs)
         .map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job, pending.clone()))
         .buffered(plan.limits.window());
     while let Some(finished) = next(&mut done, &pending, events).await {
-        let Done { outcome, usage, cost } = finished?;
+        let Done { outcome, spent, repairs: more } = finished?;
         let (offset, line) = writer.append(&outcome)?;
         builder.outcome(&line, offset).map_err(|problem| StoreError::Corrupt {
             path: results.to_owned(),
             line: writer.outcomes(),
             problem,
         })?;
-        totals.add(usage, cost);
+        totals += spent;
+        repairs = repairs.saturating_add(more);
         let outcome = Arc::new(outcome);
-        let (usage, cost) = (totals.usage, totals.cost);
-        events.emit(Event::Finished { outcome, done: writer.outcomes(), calls: caller.counts(), usage, cost });
+        let Spent { usage, cost } = totals;
+        let calls = counts(&caller, repairs);
+        events.emit(Event::Finished { outcome, done: writer.outcomes(), calls, usage, cost });
     }
     drop(done);
-    let stopped = cancel.wish();
+    let reason = incomplete(&plan, &caller, cancel, writer.outcomes());
     let completion = Completion {
-        complete: stopped.is_none(),
-        reason: stopped.map(|why| why.words().to_owned()),
+        complete: reason.is_none(),
+        reason,
         outcomes: writer.outcomes(),
-        calls: caller.counts(),
+        calls: counts(&caller, repairs),
         usage: totals.usage,
         cost: totals.cost.map(|Usd(sum)| Usd((sum * 1e9).round() / 1e9)),
         elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -81,6 +84,23 @@ where
     writer.finish(&completion)?;
     events.emit(Event::Ended);
     Ok(builder.finish(Some(completion), Some(results.to_owned())))
+}
+
+/// The caller knows requests; that one of them asks for another form, only the judge knows.
+fn counts(caller: &Caller, repairs: u64) -> CallCounts {
+    CallCounts { repairs, ..caller.counts() }
+}
+
+/// Why a run is not complete; `None`: it is. What was planned is the sum of what came of it.
+fn incomplete(plan: &Plan, caller: &Caller, cancel: &Cancel, outcomes: u64) -> Option<String> {
+    if let Some(why) = cancel.wish() {
+        return Some(why.words().to_owned());
+    }
+    if let Some(trouble) = caller.ledger_trouble() {
+        return Some(format!("answers could not be kept: {trouble}"));
+    }
+    let planned = plan.header.outcomes();
+    (outcomes != planned).then(|| format!("{planned} outcomes were planned, {outcomes} came"))
 }
 
 /// Silence after which the cases that are waited for are named.
@@ -137,25 +157,9 @@ impl Drop for Entered {
     }
 }
 
-#[derive(Default)]
-struct Totals {
-    usage: Usage,
-    cost: Option<Usd>,
-}
-
-impl Totals {
-    fn add(&mut self, usage: Usage, cost: Option<Usd>) {
-        self.usage += usage;
-        if let Some(Usd(more)) = cost {
-            self.cost = Some(Usd(self.cost.map_or(0.0, |Usd(sum)| sum) + more));
-        }
-    }
-}
-
 fn announce(plan: &Plan, events: &dyn EventSink) {
-    let each = u64::from(plan.limits.trials).saturating_mul(plan.targets.len() as u64);
     events.emit(Event::Started {
-        outcomes_planned: plan.header.cases.saturating_mul(each),
+        outcomes_planned: plan.header.outcomes(),
         cases: plan.header.cases,
         trials: plan.limits.trials,
         targets: plan.header.targets.clone(),

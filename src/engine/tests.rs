@@ -259,6 +259,58 @@ async fn an_answer_that_the_reader_refuses_is_not_kept() {
     assert_eq!(outside.seen(), 2);
 }
 
+/// Nothing is used that could not be kept, and nothing more is paid for.
+#[tokio::test]
+async fn a_failing_ledger_uses_no_answer_and_sends_nothing_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.sqlite");
+    let outside = Arc::new(Outside { slow: Duration::from_millis(100), ..Outside::default() });
+    let (caller, _canceller) = caller(&outside, Some(&path));
+    ask(&caller, &call("kept")).await.unwrap();
+    let (first, second) = (call("u"), call("v"));
+    let broken = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        rusqlite::Connection::open(&path).unwrap().execute_batch("DROP TABLE call").unwrap();
+    };
+    let (first, second, ()) = tokio::join!(ask(&caller, &first), ask(&caller, &second), broken);
+    for failure in [first.unwrap_err(), second.unwrap_err()] {
+        assert_eq!((failure.kind, failure.attempts), (FailureKind::Internal, 1));
+        assert!(failure.message.contains("could not be kept"), "{}", failure.message);
+    }
+    assert!(caller.ledger_trouble().is_some_and(|trouble| trouble.contains("no such table")));
+    assert_eq!(ask(&caller, &call("w")).await.unwrap_err().kind, FailureKind::Internal);
+    assert_eq!(outside.seen(), 3);
+}
+
+#[tokio::test]
+async fn a_wait_beyond_the_budget_ends_the_endpoint() {
+    let limited = Err((FailureKind::RateLimited, RetryClass::Retry, Some(Duration::from_secs(31))));
+    let outside = Arc::new(Outside::answering("u", &[limited]));
+    let (caller, _canceller) = caller(&outside, None);
+    let begun = Instant::now();
+    let failure = ask(&caller, &call("u")).await.unwrap_err();
+    assert!(failure.message.contains("wait 31 s"), "{}", failure.message);
+    assert!(ask(&caller, &call("other")).await.unwrap_err().message.contains("not evaluated"));
+    assert!(outside.seen() == 1 && begun.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn who_waits_for_a_slot_sends_nothing_after_the_wish_to_stop() {
+    for _ in 0..20 {
+        let outside = Arc::new(Outside { slow: Duration::from_secs(60), ..Outside::default() });
+        let (caller, canceller) = caller(&outside, None);
+        let calls: Vec<Call> = (0..12).map(|at| call(&at.to_string())).collect();
+        let asked = futures_util::future::join_all(calls.iter().map(|call| ask(&caller, call)));
+        let stop = async {
+            tokio::task::yield_now().await;
+            canceller.cancel(Stop::Cancelled);
+        };
+        let (results, ()) = tokio::join!(asked, stop);
+        assert!(results.iter().all(|result| result.as_ref().is_err_and(|it| it.kind == FailureKind::Cancelled)));
+        assert_eq!(outside.seen(), 4, "one a slot");
+    }
+}
+
 #[tokio::test]
 async fn cancelling_ends_a_call_in_any_wait() {
     let long = Duration::from_secs(60);

@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{
     Answer, Case, Direction, Env, Failure, FailureKind, Fingerprint, Measurement, MetricSpec, ScoreKind, SkipReason,
+    Spent,
 };
 use crate::net::{BoxFuture, Deadlines, Transport};
 use crate::provider::Model;
@@ -76,12 +77,18 @@ pub trait Evaluator: Send + Sync {
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub measurement: Measurement,
-    pub usage: crate::domain::Usage,
-    pub cost: Option<crate::domain::Usd>,
+    pub spent: Spent,
     /// Requests sent now.
     pub attempts: u32,
-    /// Calls that the ledger answered.
-    pub cached: u32,
+    /// Replies that were asked for again now, in the required form.
+    pub repairs: u32,
+}
+
+impl Asked {
+    /// A measurement for which nobody had to be asked.
+    pub fn nobody(measurement: Measurement) -> Self {
+        Self { measurement, spent: Spent::default(), attempts: 0, repairs: 0 }
+    }
 }
 
 pub enum Way {

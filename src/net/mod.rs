@@ -41,7 +41,7 @@ pub use call::{Accept, Attempt, BoxFuture, Deadlines, Dialect, Rejection};
 pub use call::{Call, CommandRequest, HttpRequest, Purpose, Receipt, Request, Response, Transport, exchange};
 pub use classify::{classify, classify_error_object};
 pub use client::Client;
-pub use process::{OUTPUT_LIMIT, STDERR_LIMIT};
+pub use process::{OUTPUT_LIMIT, STDERR_LIMIT, child_environment};
 pub use rate_hint::rate_hint;
 pub use redirect::is_credential_header;
 pub use reqwest::Url;

@@ -94,7 +94,7 @@ fn start(env: &Env, request: &CommandRequest, program: &str) -> Result<Child, Re
     command
         .args(arguments)
         .env_clear()
-        .envs(environment(env))
+        .envs(child_environment(env))
         .envs(request.environment.iter().map(|(name, value)| (name, value)))
         .envs(request.credentials.iter().map(|(name, secret)| (name, secret.expose())))
         .current_dir(&request.folder)
@@ -122,7 +122,7 @@ fn not_started(program: &str, error: &std::io::Error) -> Rejection {
 }
 
 /// The part of our environment that any program may see.
-fn environment(env: &Env) -> impl Iterator<Item = (&str, &str)> {
+pub fn child_environment(env: &Env) -> impl Iterator<Item = (&str, &str)> {
     env.names().filter(|name| is_allowed(name)).filter_map(|name| Some((name, env.get_even_empty(name)?)))
 }
 

@@ -1,19 +1,22 @@
 //! The baseline file: one header line, then one line per case and target, sorted, so that a diff shows which cases moved.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{StoreError, Texts};
-use crate::domain::{
-    Baseline, BaselineCase, BaselineRun, BaselineSource, Cell, Digest, MetricName, MetricSpec, Run, SkipReason,
-};
+use super::StoreError;
+use super::first_line::FirstLine;
+use super::lines::open;
+use crate::domain::{Baseline, BaselineCase, BaselineRun, BaselineSource, Digest, MetricName, MetricSpec};
 
 /// Version of the format.
 pub const BASELINE_SCHEMA: u64 = 1;
-/// Characters of an answer that are kept to be shown beside a new one.
-const ANSWER_LIMIT: usize = 2000;
+/// What the first line says the file is.
+pub(super) const KIND: &str = "baseline";
+/// Bytes of a baseline file at most: a named limit, so that a wrong file cannot fill the memory.
+const FILE_LIMIT: u64 = 256 * 1024 * 1024;
 
 #[derive(Serialize, Deserialize)]
 struct HeaderLine {
@@ -66,7 +69,7 @@ pub fn render_baseline(baseline: &Baseline) -> Result<String, StoreError> {
         source: std::io::Error::other(error),
     };
     let header = HeaderLine {
-        kind: "baseline".to_owned(),
+        kind: KIND.to_owned(),
         schema: BASELINE_SCHEMA,
         suite: baseline.suite.clone(),
         runs: baseline.runs.clone(),
@@ -93,33 +96,27 @@ pub fn render_baseline(baseline: &Baseline) -> Result<String, StoreError> {
     Ok(text)
 }
 
-/// Reads and checks a baseline file: every score in range, no case twice, nothing missing.
+/// Reads and checks a baseline file: at least one run and one case, no case twice, every metric in every case, every score in range.
 ///
 /// # Errors
 /// `Absent`, `Io`, `Newer`, or `Corrupt` with the line; the file is left as it is.
 pub fn read_baseline(path: &Path, place: &str) -> Result<Baseline, StoreError> {
-    let bytes = std::fs::read(path).map_err(|source| match source.kind() {
-        std::io::ErrorKind::NotFound => StoreError::Absent { path: path.to_owned() },
-        _ => StoreError::Io { path: path.to_owned(), source },
-    })?;
     let corrupt =
         |line: usize, problem: String| StoreError::Corrupt { path: path.to_owned(), line: line as u64, problem };
+    let bytes = read(path)?;
     let text = std::str::from_utf8(&bytes).map_err(|_| corrupt(1, "the file is not UTF-8".to_owned()))?;
     let mut lines = text.lines().enumerate();
     let (_, first) = lines.next().ok_or_else(|| corrupt(1, "the file is empty".to_owned()))?;
-    #[derive(Deserialize)]
-    struct Version {
-        schema: u64,
-    }
-    let version: Version = serde_json::from_str(first).map_err(|error| corrupt(1, error.to_string()))?;
-    if version.schema > BASELINE_SCHEMA {
-        return Err(StoreError::Newer { path: path.to_owned(), found: version.schema, known: BASELINE_SCHEMA });
+    let version: FirstLine = serde_json::from_str(first).map_err(|error| corrupt(1, error.to_string()))?;
+    if let Some(found) = version.schema.filter(|found| *found > BASELINE_SCHEMA) {
+        return Err(StoreError::Newer { path: path.to_owned(), found, known: BASELINE_SCHEMA });
     }
     let header: HeaderLine = serde_json::from_str(first).map_err(|error| corrupt(1, error.to_string()))?;
+    check_header(&header).map_err(|problem| corrupt(1, problem))?;
     let mut cases: Vec<BaselineCase> = Vec::new();
     for (at, line) in lines {
         let line: CaseLine = serde_json::from_str(line).map_err(|error| corrupt(at + 1, error.to_string()))?;
-        let case = check(line, &header).map_err(|problem| corrupt(at + 1, problem))?;
+        let case = check_case(line, &header).map_err(|problem| corrupt(at + 1, problem))?;
         if cases.last().is_some_and(|last| (&last.id, &last.target) >= (&case.id, &case.target)) {
             return Err(corrupt(at + 1, format!("case `{}` is not in order, or stands twice", case.id)));
         }
@@ -133,7 +130,33 @@ pub fn read_baseline(path: &Path, place: &str) -> Result<Baseline, StoreError> {
     Ok(Baseline { source, suite: header.suite, runs: header.runs, metrics: header.metrics, cases })
 }
 
-fn check(line: CaseLine, header: &HeaderLine) -> Result<BaselineCase, String> {
+fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = Vec::new();
+    let read = open(path)?.take(FILE_LIMIT + 1).read_to_end(&mut bytes);
+    let read = read.map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
+    if read as u64 > FILE_LIMIT {
+        let problem = format!("the file is larger than {FILE_LIMIT} bytes, the limit of a baseline");
+        return Err(StoreError::Corrupt { path: path.to_owned(), line: 1, problem });
+    }
+    Ok(bytes)
+}
+
+fn check_header(header: &HeaderLine) -> Result<(), String> {
+    if header.kind != KIND {
+        return Err(format!("the first line is of type `{}`, not `{KIND}`", header.kind));
+    }
+    let empty = [("run", header.runs.is_empty()), ("metric", header.metrics.is_empty()), ("case", header.cases == 0)];
+    if let Some((what, _)) = empty.iter().find(|(_, empty)| *empty) {
+        return Err(format!("the baseline holds no {what}"));
+    }
+    let mut names = BTreeSet::new();
+    match header.metrics.iter().find(|metric| !names.insert(&metric.name)) {
+        Some(twice) => Err(format!("metric `{}` stands in the header twice", twice.name)),
+        None => Ok(()),
+    }
+}
+
+fn check_case(line: CaseLine, header: &HeaderLine) -> Result<BaselineCase, String> {
     for (name, runs) in &line.scores {
         let metric = header.metrics.iter().find(|metric| metric.name == *name);
         let metric = metric.ok_or_else(|| format!("metric `{name}` is not in the header"))?;
@@ -149,6 +172,12 @@ fn check(line: CaseLine, header: &HeaderLine) -> Result<BaselineCase, String> {
             return Err(format!("{bad} is no score of `{name}`: it must be from {lo} to {hi}"));
         }
     }
+    for metric in &header.metrics {
+        let (scored, left_out) = (line.scores.contains_key(&metric.name), line.not_applicable.contains(&metric.name));
+        if scored == left_out {
+            return Err(format!("metric `{}` must stand either in `scores` or in `not_applicable`", metric.name));
+        }
+    }
     Ok(BaselineCase {
         id: line.case.into(),
         target: line.target.into(),
@@ -162,94 +191,5 @@ fn check(line: CaseLine, header: &HeaderLine) -> Result<BaselineCase, String> {
     })
 }
 
-/// A baseline of one run.
-///
-/// # Errors
-/// Those of reading the run's texts.
-pub fn accept(run: &Run, accepted: BaselineRun, texts: Option<&Texts>) -> Result<Baseline, StoreError> {
-    let mut cases = Vec::with_capacity(run.cases.len());
-    for case in &run.cases {
-        let mut scores = BTreeMap::new();
-        let mut not_applicable = Vec::new();
-        for (at, metric) in run.header.metrics.iter().enumerate() {
-            let cells = || case.trials.iter().filter_map(|trial| trial.cells.get(at).copied().flatten());
-            if cells().any(|cell| cell == Cell::Skipped(SkipReason::NotApplicable)) {
-                not_applicable.push(metric.name.clone());
-                continue;
-            }
-            let values = cells().filter_map(|cell| match cell {
-                Cell::Value { value, .. } => Some(value),
-                Cell::Error { .. } | Cell::Unusable { .. } | Cell::Skipped(_) => None,
-            });
-            scores.insert(metric.name.clone(), vec![values.collect()]);
-        }
-        cases.push(BaselineCase {
-            id: case.id.clone(),
-            target: case.target.clone(),
-            content: case.content,
-            cluster: case.cluster.clone(),
-            tags: case.tags.clone(),
-            scores,
-            not_applicable,
-            answered: case.trials.iter().any(|trial| trial.answered.is_ok()),
-            answer: answer_of(case.trials.first().map(|trial| trial.offset), texts)?,
-        });
-    }
-    cases.sort_by(|left, right| (&left.id, &left.target).cmp(&(&right.id, &right.target)));
-    Ok(Baseline {
-        source: BaselineSource::default(),
-        suite: run.header.suite.clone(),
-        runs: vec![accepted],
-        metrics: run.header.metrics.clone(),
-        cases,
-    })
-}
-
-/// Runs a pool holds at most; the oldest leave first (statistics §15.1).
-const POOL: usize = 10;
-
-/// The pool with one more run. Cases, metrics and fingerprints must be the same: only then is it the same thing, measured again.
-///
-/// # Errors
-/// What differs, by name.
-pub fn pool(mut pool: Baseline, newest: Baseline) -> Result<Baseline, String> {
-    if pool.metrics != newest.metrics {
-        return Err(
-            "the run measured other metrics than the baseline, or measured them otherwise: start a new baseline"
-                .to_owned(),
-        );
-    }
-    if pool.runs.iter().any(|known| newest.runs.iter().any(|run| run.id == known.id)) {
-        return Err("this run is in the baseline already".to_owned());
-    }
-    if pool.cases.len() != newest.cases.len() {
-        let (had, has) = (pool.cases.len(), newest.cases.len());
-        return Err(format!("the baseline holds {had} cases, the run {has}: start a new baseline"));
-    }
-    for (known, case) in pool.cases.iter_mut().zip(newest.cases) {
-        if (&known.id, &known.target, known.content) != (&case.id, &case.target, case.content) {
-            return Err(format!(
-                "case `{}` is not the same in the baseline and the run: start a new baseline",
-                case.id
-            ));
-        }
-        for (metric, runs) in case.scores {
-            known.scores.entry(metric).or_default().extend(runs);
-        }
-        known.answered |= case.answered;
-        known.answer = case.answer;
-    }
-    pool.runs.extend(newest.runs);
-    let old = pool.runs.len().saturating_sub(POOL);
-    pool.runs.drain(..old);
-    for scores in pool.cases.iter_mut().flat_map(|case| case.scores.values_mut()) {
-        scores.drain(..old.min(scores.len()));
-    }
-    Ok(pool)
-}
-
-fn answer_of(offset: Option<u64>, texts: Option<&Texts>) -> Result<Option<String>, StoreError> {
-    let (Some(offset), Some(texts)) = (offset, texts) else { return Ok(None) };
-    let line = texts.outcome(offset)?;
-    Ok(line.answer.map(|answer| answer.text.chars().take(ANSWER_LIMIT).collect()))
-}
+#[cfg(test)]
+mod tests;

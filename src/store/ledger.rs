@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, TransactionBehavior, params};
 use tokio::sync::oneshot;
 
 use super::StoreError;
@@ -27,6 +27,16 @@ pub struct Kept {
     pub latency_us: i64,
 }
 
+/// Who waits for an answer of the ledger's thread.
+type Reply<T> = oneshot::Sender<Result<T, String>>;
+
+/// An answer to keep, and who waits for the commit.
+struct Put {
+    key: [u8; 32],
+    kept: Kept,
+    reply: Reply<()>,
+}
+
 /// What the ledger holds under a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
@@ -36,12 +46,9 @@ pub enum Found {
     Altered,
 }
 
-/// Key, answer, and who waits for the commit.
-type Put = ([u8; 32], Kept, oneshot::Sender<Result<(), String>>);
-
 enum Order {
-    Get([u8; 32], oneshot::Sender<Result<Found, String>>),
-    Put([u8; 32], Kept, oneshot::Sender<Result<(), String>>),
+    Get([u8; 32], Reply<Option<Kept>>),
+    Put(Put),
 }
 
 /// A handle to the ledger's thread. Dropping it commits what was ordered and ends the thread.
@@ -70,6 +77,11 @@ impl Ledger {
         Ok(Self { path: path.to_owned(), orders: Some(orders), thread: Some(thread) })
     }
 
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// What is kept for `key`.
     ///
     /// # Errors
@@ -85,7 +97,7 @@ impl Ledger {
     /// `Ledger` where the database fails.
     pub async fn put(&self, key: [u8; 32], kept: Kept) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.order(Order::Put(key, kept, reply), answer).await
+        self.order(Order::Put(Put { key, kept, reply }), answer).await
     }
 
     async fn order<T>(&self, order: Order, answer: oneshot::Receiver<Result<T, String>>) -> Result<T, StoreError> {
@@ -105,13 +117,13 @@ impl Drop for Ledger {
     }
 }
 
-/// Outer error: the database; inner: a file that is not for this version.
+/// Outer error: the database; inner: a file that is not for this version. What is not ours is left as it is.
 fn prepare(path: &Path) -> rusqlite::Result<Result<Connection, StoreError>> {
-    let connection = Connection::open(path)?;
+    let mut connection = Connection::open(path)?;
     connection.busy_timeout(std::time::Duration::from_secs(30))?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    // Two runs may make the same ledger at once: the second waits and finds it made.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if version > SCHEMA {
         return Ok(Err(StoreError::Newer {
             path: path.to_owned(),
@@ -119,12 +131,22 @@ fn prepare(path: &Path) -> rusqlite::Result<Result<Connection, StoreError>> {
             known: SCHEMA.unsigned_abs(),
         }));
     }
-    connection.execute_batch(
-        "CREATE TABLE IF NOT EXISTS call (
-             key BLOB PRIMARY KEY NOT NULL, status INTEGER NOT NULL, headers TEXT NOT NULL, body BLOB NOT NULL,
-             latency_us INTEGER NOT NULL, digest BLOB NOT NULL) WITHOUT ROWID;
-         PRAGMA user_version = 1;",
-    )?;
+    if version < SCHEMA {
+        let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+        if tables > 0 {
+            let problem = "this is a database of another program; name another file in `run.ledger`".to_owned();
+            return Ok(Err(StoreError::Ledger { path: path.to_owned(), problem }));
+        }
+        transaction.execute_batch(
+            "CREATE TABLE call (
+                 key BLOB PRIMARY KEY NOT NULL, status INTEGER NOT NULL, headers TEXT NOT NULL, body BLOB NOT NULL,
+                 latency_us INTEGER NOT NULL, digest BLOB NOT NULL) WITHOUT ROWID;",
+        )?;
+        transaction.pragma_update(None, "user_version", SCHEMA)?;
+    }
+    transaction.commit()?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
     Ok(Ok(connection))
 }
 
@@ -137,7 +159,7 @@ fn serve(mut connection: Connection, inbox: &mpsc::Receiver<Order>) {
                 Order::Get(key, reply) => {
                     let _ = reply.send(find(&connection, &key).map_err(|error| error.to_string()));
                 }
-                Order::Put(key, kept, reply) => puts.push((key, kept, reply)),
+                Order::Put(put) => puts.push(put),
             }
             next = if puts.len() < GROUP { inbox.try_recv().ok() } else { None };
         }
@@ -145,8 +167,9 @@ fn serve(mut connection: Connection, inbox: &mpsc::Receiver<Order>) {
             continue;
         }
         let done = keep(&mut connection, &puts).map_err(|error| error.to_string());
-        for (_, _, reply) in puts {
-            let _ = reply.send(done.clone());
+        // All or none of a group is kept: each one who waits is told.
+        for put in puts {
+            let _ = put.reply.send(done.clone());
         }
     }
 }
@@ -180,7 +203,7 @@ fn keep(connection: &mut Connection, puts: &[Put]) -> rusqlite::Result<()> {
         let mut statement = transaction.prepare_cached(
             "INSERT OR REPLACE INTO call (key, status, headers, body, latency_us, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?;
-        for (key, kept, _) in puts {
+        for Put { key, kept, .. } in puts {
             let digest = digest_of(key, kept);
             statement.execute(params![
                 key.as_slice(),
@@ -240,6 +263,54 @@ mod tests {
             Connection::open(&path).unwrap().execute(&format!("UPDATE call SET {edit}"), []).unwrap();
             assert_eq!(Ledger::open(&path).unwrap().get([1; 32]).await.unwrap(), Found::Altered, "{edit}");
         }
+    }
+
+    #[tokio::test]
+    async fn everyone_in_a_group_is_told_that_it_was_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.sqlite");
+        let ledger = Ledger::open(&path).unwrap();
+        Connection::open(&path).unwrap().execute_batch("DROP TABLE call").unwrap();
+        let puts = (0..40).map(|at| ledger.put([at; 32], kept("paid")));
+        for result in futures_util::future::join_all(puts).await {
+            assert!(result.unwrap_err().to_string().contains("no such table"));
+        }
+        assert!(ledger.get([1; 32]).await.is_err(), "a broken ledger is not an empty one");
+    }
+
+    #[test]
+    fn one_row_that_cannot_be_kept_keeps_none_of_its_group() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut connection = prepare(&folder.path().join("ledger.sqlite")).unwrap().unwrap();
+        connection
+            .execute_batch(
+                "CREATE TRIGGER full BEFORE INSERT ON call WHEN NEW.status = 0 BEGIN SELECT RAISE(ABORT, 'full'); END",
+            )
+            .unwrap();
+        let put =
+            |at: u8, status| Put { key: [at; 32], kept: Kept { status, ..kept("paid") }, reply: oneshot::channel().0 };
+        keep(&mut connection, &[put(1, 200), put(2, 0)]).unwrap_err();
+        assert_eq!(find(&connection, &[1; 32]).unwrap(), Found::Nothing);
+        keep(&mut connection, &[put(1, 200)]).unwrap();
+        assert_eq!(find(&connection, &[1; 32]).unwrap(), Found::Kept(kept("paid")));
+    }
+
+    #[test]
+    fn a_database_of_another_program_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("history.sqlite");
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE visits (url TEXT)").unwrap();
+        let before = std::fs::read(&path).unwrap();
+        assert!(matches!(Ledger::open(&path), Err(StoreError::Ledger { .. })));
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn a_ledger_of_a_later_version_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.sqlite");
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", SCHEMA + 1).unwrap();
+        assert!(matches!(Ledger::open(&path), Err(StoreError::Newer { found: 2, known: 1, .. })));
     }
 
     #[test]

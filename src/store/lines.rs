@@ -45,7 +45,14 @@ impl Lines {
             if !ended && read as u64 == LINE_LIMIT {
                 return Err(self.corrupt(format!("a line is longer than {LINE_LIMIT} bytes")));
             }
-            let text = String::from_utf8(bytes).map_err(|_| self.corrupt("the line is not UTF-8"))?;
+            let text = match String::from_utf8(bytes) {
+                Ok(text) => text,
+                // A write that was cut inside a character: what is left is shown to be no whole line by its reader.
+                Err(error) if !ended && error.utf8_error().error_len().is_none() => {
+                    String::from_utf8_lossy(error.as_bytes()).into_owned()
+                }
+                Err(_) => return Err(self.corrupt("the line is not UTF-8")),
+            };
             let text = text.strip_prefix('\u{feff}').unwrap_or(&text).trim_end_matches(['\n', '\r']).to_owned();
             if !text.trim().is_empty() {
                 return Ok(Some(Line { text, offset, last: !ended }));

@@ -1,23 +1,33 @@
-//! Every byte we keep, each file with a version: results, verdicts, baselines, the ledger.
+//! Every byte we keep, each file with a version: results, baselines, the ledger.
 //!
-//! Promise: a file is old or new, never half ([`write_atomic`]); what was committed to the ledger survives any kill.
+//! ```text
+//! Outcome ─► results.jsonl ─► Run ─► accept, pool ─► Baseline ─► baseline file
+//! Call    ─► ledger (one row, committed before its answer is used) ─► the same call later
+//! ```
+//!
+//! Promise: a file is old or new, never half ([`write_atomic`]); a file that cannot be right is `Corrupt` and left as it is, never
+//! taken for missing; what was committed to the ledger survives any kill. Reports are bytes of the room `report`, written by `cli`.
 
 mod baseline;
 mod error;
+mod first_line;
 mod ledger;
 mod line;
 mod lines;
 mod lock;
+mod pool;
 mod results;
 mod run_builder;
 mod scores;
 mod write;
 
-pub use baseline::{BASELINE_SCHEMA, accept, pool, read_baseline, render_baseline};
+pub use baseline::{BASELINE_SCHEMA, read_baseline, render_baseline};
 pub use error::StoreError;
+pub use first_line::FileKind;
 pub use ledger::{Found, Kept, Ledger};
 pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};
 pub use lock::Lock;
+pub use pool::{accept, pool};
 pub use results::{RESULTS_SCHEMA, ResultsWriter, Texts, read_results, read_runs};
 pub(crate) use run_builder::RunBuilder;
 pub use write::write_atomic;

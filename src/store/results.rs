@@ -5,9 +5,10 @@ use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tempfile::NamedTempFile;
 
+use super::first_line::FirstLine;
 use super::lines::{LINE_LIMIT, Lines, open};
 use super::run_builder::RunBuilder;
 use super::scores::read_scores;
@@ -17,6 +18,8 @@ use crate::domain::{Completion, MetricSpec, Outcome, Redactor, Run, RunHeader};
 
 /// Version of the format.
 pub const RESULTS_SCHEMA: u64 = 1;
+/// What the first line says the file is.
+pub(super) const KIND: &str = "run";
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -96,15 +99,6 @@ impl ResultsWriter {
     }
 }
 
-/// A line as it may stand in a file: ours, or the smallest form `{"case","metric","value"}`.
-#[derive(Deserialize)]
-struct AnyLine {
-    #[serde(rename = "type", default)]
-    kind: Option<String>,
-    #[serde(default)]
-    schema: Option<u64>,
-}
-
 /// Reads a results file of ours: one run.
 ///
 /// # Errors
@@ -130,23 +124,20 @@ pub fn read_results(path: &Path) -> Result<Run, StoreError> {
 pub fn read_runs(path: &Path, declared: &[MetricSpec]) -> Result<Vec<Run>, StoreError> {
     let mut reader = Lines::open(path)?;
     let first = reader.next()?.ok_or_else(|| reader.corrupt("the file is empty"))?;
-    let kind: AnyLine = serde_json::from_str(&first.text).unwrap_or(AnyLine { kind: None, schema: None });
-    match kind.kind.as_deref() {
-        Some("run") => {
-            check_version(path, kind.schema.unwrap_or(RESULTS_SCHEMA))?;
+    // A line that is no JSON object is one of the smallest form with a mistake in it, which is named there.
+    let line: FirstLine = serde_json::from_str(&first.text).unwrap_or_default();
+    match line.kind.as_deref() {
+        Some(KIND) => {
+            let found = line.schema.ok_or_else(|| reader.corrupt("the first line says no `schema`"))?;
+            if found > RESULTS_SCHEMA {
+                return Err(StoreError::Newer { path: path.to_owned(), found, known: RESULTS_SCHEMA });
+            }
             let header: RunHeader = reader.parse(&first.text)?;
             Ok(vec![read_outcomes(reader, header)?])
         }
         None => read_scores(reader, first, declared),
-        Some(other) => Err(reader.corrupt(format!("the first line is of type `{other}`, not `run`"))),
+        Some(other) => Err(reader.corrupt(format!("the first line is of type `{other}`, not `{KIND}`"))),
     }
-}
-
-pub(super) fn check_version(path: &Path, found: u64) -> Result<(), StoreError> {
-    if found > RESULTS_SCHEMA {
-        return Err(StoreError::Newer { path: path.to_owned(), found, known: RESULTS_SCHEMA });
-    }
-    Ok(())
 }
 
 fn read_outcomes(mut reader: Lines, header: RunHeader) -> Result<Run, StoreError> {
@@ -157,7 +148,7 @@ fn read_outcomes(mut reader: Lines, header: RunHeader) -> Result<Run, StoreError
         if completion.is_some() {
             return Err(reader.corrupt("there is a line after the end line"));
         }
-        let kind: AnyLine = match serde_json::from_str(&line.text) {
+        let kind: FirstLine = match serde_json::from_str(&line.text) {
             Ok(kind) => kind,
             // A killed run leaves half a line at the end; what was complete before it counts.
             Err(_) if line.last => break,
@@ -212,3 +203,6 @@ impl Texts {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -93,22 +93,15 @@ impl RunBuilder {
 }
 
 pub(super) fn cell(score: &ScoreLine, kind: ScoreKind) -> Result<Cell, String> {
-    let given = [score.value.is_some(), score.error.is_some(), score.unusable.is_some(), score.skipped.is_some()];
-    if given.iter().filter(|given| **given).count() != 1 {
-        return Err(format!("metric `{}` needs exactly one of value, error, unusable, skipped", score.metric));
-    }
-    if let Some(value) = score.value {
-        if !kind.admits(value) {
+    match (score.value, &score.error, &score.unusable, score.skipped) {
+        (Some(value), None, None, None) if kind.admits(value) => Ok(Cell::Value { value, passed: score.passed }),
+        (Some(value), None, None, None) => {
             let (lo, hi) = kind.range();
-            return Err(format!("{value} is no score of `{}`: it must be from {lo} to {hi}", score.metric));
+            Err(format!("{value} is no score of `{}`: it must be from {lo} to {hi}", score.metric))
         }
-        return Ok(Cell::Value { value, passed: score.passed });
+        (None, Some(failure), None, None) => Ok(Cell::Error { kind: failure.kind, side: failure.side }),
+        (None, None, Some(failure), None) => Ok(Cell::Unusable { kind: failure.kind }),
+        (None, None, None, Some(reason)) => Ok(Cell::Skipped(reason)),
+        _ => Err(format!("metric `{}` needs exactly one of value, error, unusable, skipped", score.metric)),
     }
-    if let Some(failure) = &score.error {
-        return Ok(Cell::Error { kind: failure.kind, side: failure.side });
-    }
-    if let Some(failure) = &score.unusable {
-        return Ok(Cell::Unusable { kind: failure.kind });
-    }
-    Ok(Cell::Skipped(score.skipped.unwrap_or(crate::domain::SkipReason::NotMeasured)))
 }

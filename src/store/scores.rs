@@ -115,6 +115,7 @@ fn metrics(checked: &[Checked], declared: &[MetricSpec]) -> Vec<MetricSpec> {
 }
 
 fn group(checked: Vec<Checked>, metrics: &[MetricSpec], reader: &Lines) -> Result<Vec<Run>, StoreError> {
+    let trials = checked.iter().map(|one| one.line.trial).max().unwrap_or(0).saturating_add(1);
     let mut order: HashMap<String, usize> = HashMap::new();
     let mut builders: Vec<(RunBuilder, u64)> = Vec::new();
     for one in checked {
@@ -124,13 +125,15 @@ fn group(checked: Vec<Checked>, metrics: &[MetricSpec], reader: &Lines) -> Resul
             .as_ref()
             .map_or_else(String::new, |run| run.as_str().map_or_else(|| run.to_string(), str::to_owned));
         let at = *order.entry(name.clone()).or_insert_with(|| {
-            let header = RunHeader { id: name, metrics: metrics.to_vec(), trials: 1, ..RunHeader::default() };
+            let header = RunHeader { id: name, metrics: metrics.to_vec(), trials, ..RunHeader::default() };
             builders.push((RunBuilder::new(header), 0));
             builders.len() - 1
         });
-        let Some((builder, lines)) = builders.get_mut(at) else { continue };
+        let column = metrics.iter().position(|metric| *metric.name == *one.line.metric);
+        let (Some((builder, lines)), Some(column)) = (builders.get_mut(at), column) else {
+            return Err(reader.corrupt(format!("metric `{}` has no place", one.line.metric)));
+        };
         *lines += 1;
-        let column = metrics.iter().position(|metric| *metric.name == *one.line.metric).unwrap_or_default();
         place(builder, &one, column, metrics.len()).map_err(|problem| reader.corrupt(problem))?;
     }
     let finish = |(builder, lines): (RunBuilder, u64)| {

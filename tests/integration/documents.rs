@@ -30,3 +30,51 @@ fn the_readme_shows_the_real_output() {
         assert!(readme.contains(line.trim_end()), "the README lacks this line:\n{line}");
     }
 }
+
+/// Names of the commands in the help's list.
+fn commands_of(help: &str) -> Vec<String> {
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names = list.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn the_readme_names_the_commands_of_the_help() {
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
+    let table: Vec<&str> = readme
+        .lines()
+        .skip_while(|line| !line.starts_with("| command |"))
+        .skip(2)
+        .take_while(|line| line.starts_with("| "))
+        .collect();
+    let first_cells: Vec<&str> = table.iter().filter_map(|row| row.split(" | ").next()).collect();
+    let mut named: Vec<&str> = first_cells.iter().flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    named.iter_mut().for_each(|name| *name = name.trim_start_matches("scoregate "));
+    let first_words: Vec<&str> = named.iter().filter_map(|name| name.split_whitespace().next()).collect();
+    let help = out(&scoregate(&root(), &["--help"]));
+    assert_eq!(first_words, commands_of(&help), "the table in the README against `scoregate --help`");
+    let baseline = named.iter().find_map(|name| name.strip_prefix("baseline ")).expect("baseline");
+    let subcommands: Vec<&str> = baseline.split("\\|").collect();
+    assert_eq!(subcommands, commands_of(&out(&scoregate(&root(), &["baseline", "--help"]))));
+    for name in first_words {
+        assert_eq!(code(&scoregate(&root(), &[name, "--help"])), 0);
+    }
+}
+
+#[test]
+fn flags_stand_under_the_heading_of_their_file() {
+    let help = out(&scoregate(&root(), &["run", "--help"]));
+    for (heading, flag) in [
+        ("Input:", "[SUITE]"),
+        ("Run:", "--workers"),
+        ("Run:", "--ledger"),
+        ("Gate:", "--baseline"),
+        ("Report:", "--out"),
+        ("Host:", "--no-comment"),
+    ] {
+        let (_, under) =
+            help.split_once(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("no {heading} in\n{help}"));
+        let group = under.split("\n\n").take_while(|block| block.starts_with("  ") || block.starts_with("      "));
+        assert!(group.collect::<String>().contains(flag), "{flag} is not under {heading}\n{help}");
+    }
+}

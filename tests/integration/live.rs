@@ -107,6 +107,33 @@ fn kill_9_loses_nothing_that_was_finished() {
     }
 }
 
+/// What cannot be kept is not used, and nothing more is paid for.
+#[test]
+fn a_ledger_that_fails_under_way_is_3_whatever_was_measured() {
+    fn first_is_wrong(_: usize, body: &str) -> (&'static str, String) {
+        ("200 OK", completion(if body.contains("answer 0\\\"") { "NO" } else { "YES" }))
+    }
+    let server = ChatServer::start(Duration::from_millis(30), first_is_wrong);
+    let folder = suite(&server.url, "  must_pass: { ids: [q0] }\nrun: { ledger: kept.sqlite }\n");
+    let child = start(folder.path(), &["--workers", "2"]).spawn().expect("a run");
+    wait_for(&server, 8);
+    let ledger = rusqlite::Connection::open(folder.path().join("kept.sqlite")).expect("the ledger");
+    ledger.busy_timeout(Duration::from_secs(10)).expect("a timeout");
+    ledger.execute_batch("DROP TABLE call").expect("a broken ledger");
+    let broken_at = server.with(|counts| counts.requests);
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(code(&output), 3, "{}{}", out(&output), err(&output));
+    assert!(err(&output).contains("could not be kept"), "{}", err(&output));
+    let end = end(folder.path());
+    assert_eq!(end["complete"], false);
+    let requests = server.with(|counts| counts.requests);
+    assert!(requests < CASES && requests <= broken_at + 4, "{requests} requests, {broken_at} before the ledger broke");
+    let results = std::fs::read_to_string(folder.path().join("scoregate-out/results.jsonl")).expect("results");
+    let used = results.lines().filter(|line| line.contains("\"value\":")).count();
+    assert!(used <= broken_at, "{used} scores from {broken_at} kept answers");
+    assert!(folder.path().join("scoregate-out/verdict.json").exists(), "the reports are written");
+}
+
 /// A case that failed before the signal does not make half a run a decision.
 #[test]
 fn a_cancelled_run_decides_nothing() {

@@ -136,7 +136,8 @@ fn judged(url: &str) -> tempfile::TempDir {
     folder(&[("scoregate.yaml", &suite), ("data.jsonl", &rows)])
 }
 
-/// A third of the rows cannot be kept: what was not kept is not used, and the reports say no more than what can be read back.
+/// From the eleventh answer on nothing can be kept: what was not kept is not used, nothing more is paid for, and the reports say no
+/// more than what can be read back.
 #[test]
 fn vd_stored_equals_shown() {
     let server = ChatServer::start(std::time::Duration::ZERO, yes);
@@ -146,7 +147,7 @@ fn vd_stored_equals_shown() {
     ledger
         .execute_batch(
             "DELETE FROM call;
-             CREATE TRIGGER full BEFORE INSERT ON call WHEN unicode(substr(hex(NEW.key), 1, 1)) % 3 = 0
+             CREATE TRIGGER full BEFORE INSERT ON call WHEN (SELECT count(*) FROM call) >= 10
              BEGIN SELECT RAISE(ABORT, 'disk full'); END;",
         )
         .expect("a trigger");
@@ -157,7 +158,8 @@ fn vd_stored_equals_shown() {
     let with = |kind: &str| outcomes.iter().filter(|line| line["scores"][0].get(kind).is_some()).count();
     let (scored, errors) = (with("value"), with("error"));
     assert_eq!((outcomes.len(), scored + errors), (CASES, CASES));
-    assert!(errors > 0 && scored > 0, "{errors} errors, {scored} scores");
+    assert_eq!((scored, errors), (10, CASES - 10));
+    assert_eq!(server.with(|counts| counts.requests), CASES + 11);
     let counts = &verdict(place.path())["cases"];
     assert_eq!((counts["total"].as_u64(), counts["scored"].as_u64()), (Some(CASES as u64), Some(scored as u64)));
     assert!(report(place.path(), "junit.xml").matches("<error ").count() >= errors);

@@ -1,28 +1,37 @@
 //! `scoregate baseline update|show|diff`
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::cli::args::{BaselineArgs, BaselineCommand};
-use crate::cli::exit_code::ExitCode;
+use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
 use crate::cli::screen;
-use crate::domain::{Baseline, BaselineCase, BaselineRun, Env};
+use crate::domain::{Baseline, BaselineCase, BaselineRun, Env, MetricName};
 use crate::report::escape::terminal;
+use crate::report::number::{self, NONE, counted};
 use crate::store::{Lock, Texts, accept, pool, read_baseline, read_results, render_baseline, write_atomic};
 
-pub(in crate::cli) fn execute(args: &BaselineArgs, env: &Env) -> Result<(ExitCode, String), Failed> {
+/// Characters of a name, an id or a path.
+const NAME: usize = 200;
+
+pub(in crate::cli) fn execute(args: &BaselineArgs, env: &Env) -> Result<Ending, Failed> {
     match &args.command {
-        BaselineCommand::Update { results, to, add } => update(results, to, *add, env),
-        BaselineCommand::Show { baseline } => show(baseline),
-        BaselineCommand::Diff { old, new } => diff(old, new),
+        BaselineCommand::Update { results, to, add } => update(results, to, *add, env)?,
+        BaselineCommand::Show { baseline } => screen::out(&shown(&read(baseline)?)),
+        BaselineCommand::Diff { old, new } => screen::out(&difference(&read(old)?, &read(new)?)),
     }
+    Ok(Ending::printed())
+}
+
+fn read(path: &Path) -> Result<Baseline, Failed> {
+    Ok(read_baseline(path, &path.display().to_string())?)
 }
 
 /// A pull request must not move its own yardstick, and half a run is none (security §9).
-fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(ExitCode, String), Failed> {
-    if matches!(env.get("GITHUB_EVENT_NAME"), Some("pull_request" | "pull_request_target")) {
+fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(), Failed> {
+    if of_pull_request(env) {
         return Err(Failed::usage(
             "baseline-in-pull-request",
             "a pull request cannot accept its own results as the baseline",
@@ -30,25 +39,19 @@ fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(ExitCode, 
         ));
     }
     let run = read_results(results)?;
-    let end = run.completion.as_ref();
-    if !end.is_some_and(|end| end.complete) {
-        return Err(Failed::CouldNot(format!(
-            "{}: the run is not complete, so it cannot be a baseline",
-            results.display()
-        )));
+    let refused = |why: &str| Err(Failed::CouldNot(format!("{}: {why}", results.display())));
+    if !run.completion.as_ref().is_some_and(|end| end.complete) {
+        return refused("the run is not complete, so it cannot be a baseline");
     }
     if run.header.filtered {
-        return Err(Failed::CouldNot(format!("{}: a filtered run cannot be a baseline", results.display())));
+        return refused("a filtered run cannot be a baseline");
+    }
+    if run.cases.is_empty() || run.header.metrics.is_empty() {
+        return refused("the run measured nothing, so it cannot be a baseline");
     }
     let texts = Texts::open(results)?;
     let by = env.get("GITHUB_ACTOR").or_else(|| env.get("BUILD_REQUESTEDFOR")).or_else(|| env.get("GITLAB_USER_LOGIN"));
-    let accepted = BaselineRun {
-        id: run.header.id.clone(),
-        commit: run.header.commit.clone(),
-        date: run.header.started.clone(),
-        by: by.map(str::to_owned),
-        trials: run.header.trials,
-    };
+    let accepted = BaselineRun { by: by.map(str::to_owned), ..BaselineRun::of(&run.header) };
     let mut baseline = accept(&run, accepted, Some(&texts))?;
     let name = to.file_name().unwrap_or_default().to_string_lossy();
     // What is read here must be what is replaced.
@@ -57,80 +60,99 @@ fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(ExitCode, 
         baseline = pool(read(to)?, baseline).map_err(Failed::CouldNot)?;
     }
     write_atomic(to, render_baseline(&baseline)?.as_bytes())?;
-    let cases = baseline.cases.len();
-    screen::out(&format!("accepted {cases} cases of run {} into {}\n", shown(&run.header.id), to.display()));
-    Ok((ExitCode::Passed, String::new()))
+    let cases = counted(baseline.cases.len() as u64, "case", "cases");
+    let (id, place) = (terminal(&run.header.id, NAME), terminal(&to.display().to_string(), NAME));
+    screen::out(&format!("accepted {cases} of run {id} into {place}\n"));
+    Ok(())
 }
 
-fn show(path: &Path) -> Result<(ExitCode, String), Failed> {
-    let baseline = read(path)?;
-    let mut text = String::new();
-    let _ = writeln!(text, "suite   {}", shown(&baseline.suite));
+/// Whether this job is a pull request's, on the hosts that say so in the environment.
+fn of_pull_request(env: &Env) -> bool {
+    matches!(env.get("GITHUB_EVENT_NAME"), Some("pull_request" | "pull_request_target"))
+        || env.get("SYSTEM_PULLREQUEST_PULLREQUESTID").is_some()
+        || env.get("CI_MERGE_REQUEST_IID").is_some()
+}
+
+fn shown(baseline: &Baseline) -> String {
+    let mut text = format!("suite   {}\n", terminal(&baseline.suite, NAME));
     for run in &baseline.runs {
-        let part = |value: &Option<String>| value.as_deref().map_or_else(|| "–".to_owned(), shown);
-        let (commit, date, by) = (part(&run.commit), part(&run.date), part(&run.by));
-        let _ =
-            writeln!(text, "run     {}  commit {commit}  date {date}  by {by}  trials {}", shown(&run.id), run.trials);
+        let part =
+            |value: &Option<String>| value.as_deref().map_or_else(|| NONE.to_owned(), |text| terminal(text, NAME));
+        let _ = writeln!(
+            text,
+            "run     {}  commit {}  date {}  by {}  trials {}",
+            terminal(&run.id, NAME),
+            part(&run.commit),
+            part(&run.date),
+            part(&run.by),
+            run.trials
+        );
     }
-    let _ = writeln!(text, "cases   {}", baseline.cases.len());
+    let _ = writeln!(text, "cases   {}", number::count(baseline.cases.len() as u64));
+    let targets: BTreeSet<&str> = baseline.cases.iter().map(|case| &*case.target).collect();
     for metric in &baseline.metrics {
-        let (mean, n) = mean_of(&baseline, &metric.name);
-        let mean = mean.map_or_else(|| "none".to_owned(), |mean| format!("{mean:.4}"));
-        let _ = writeln!(text, "metric  {:<24} mean {mean} over {n} cases", shown(&metric.name));
+        for target in &targets {
+            let cases = baseline.cases.iter().filter(|case| *case.target == **target);
+            let means: Vec<f64> = cases.filter_map(|case| case_mean(case, &metric.name)).collect();
+            let mean = mean(&means).map_or_else(|| NONE.to_owned(), number::score);
+            let name = terminal(&metric.name, NAME);
+            let of = if targets.len() > 1 { format!(" ({})", terminal(target, NAME)) } else { String::new() };
+            let cases = counted(means.len() as u64, "case", "cases");
+            let _ = writeln!(text, "metric  {:<24} mean {mean} over {cases}", format!("{name}{of}"));
+        }
     }
-    screen::out(&text);
-    Ok((ExitCode::Passed, String::new()))
+    text
 }
 
-/// A name out of a file, for the screen.
-fn shown(name: &str) -> String {
-    terminal(name, 200)
-}
-
-fn read(path: &Path) -> Result<Baseline, Failed> {
-    Ok(read_baseline(path, &path.display().to_string())?)
-}
-
-/// Mean of all trials of a case.
+/// Mean of all trials of a case, in all runs.
 fn case_mean(case: &BaselineCase, metric: &str) -> Option<f64> {
     let values: Vec<f64> = case.scores.get(metric)?.iter().flatten().copied().collect();
+    mean(&values)
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn mean_of(baseline: &Baseline, metric: &str) -> (Option<f64>, usize) {
-    let means: Vec<f64> = baseline.cases.iter().filter_map(|case| case_mean(case, metric)).collect();
-    ((!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64), means.len())
-}
-
-fn diff(old: &Path, new: &Path) -> Result<(ExitCode, String), Failed> {
-    let (old, new) = (read(old)?, read(new)?);
-    let key = |case: &BaselineCase| (case.id.to_string(), case.target.to_string());
-    let before: BTreeMap<_, _> = old.cases.iter().map(|case| (key(case), case)).collect();
-    let after: BTreeMap<_, _> = new.cases.iter().map(|case| (key(case), case)).collect();
-    let mut text = String::new();
-    for (id, _) in before.keys().filter(|key| !after.contains_key(*key)) {
-        let _ = writeln!(text, "- {}", shown(id));
+/// Cases that went (`-`), came (`+`) or are asked otherwise (`~`), and the scores that moved.
+fn difference(old: &Baseline, new: &Baseline) -> String {
+    type Key<'b> = (&'b str, &'b str);
+    fn by_name(baseline: &Baseline) -> BTreeMap<Key<'_>, &BaselineCase> {
+        baseline.cases.iter().map(|case| ((&*case.id, &*case.target), case)).collect()
     }
-    for (id, _) in after.keys().filter(|key| !before.contains_key(*key)) {
-        let _ = writeln!(text, "+ {}", shown(id));
+    let (before, after) = (by_name(old), by_name(new));
+    let targets: BTreeSet<&str> = before.keys().chain(after.keys()).map(|(_, target)| *target).collect();
+    let name = |(id, target): &Key<'_>| {
+        let id = terminal(id, NAME);
+        if targets.len() > 1 { format!("{id} ({})", terminal(target, NAME)) } else { id }
+    };
+    let mut text = String::new();
+    for key in before.keys().filter(|key| !after.contains_key(*key)) {
+        let _ = writeln!(text, "- {}", name(key));
+    }
+    for key in after.keys().filter(|key| !before.contains_key(*key)) {
+        let _ = writeln!(text, "+ {}", name(key));
     }
     for (key, case) in &after {
         let Some(earlier) = before.get(key) else { continue };
-        let id = shown(&key.0);
         if earlier.content != case.content {
-            let _ = writeln!(text, "~ {id}  the case itself changed");
+            let _ = writeln!(text, "~ {}  the case itself changed", name(key));
         }
-        for metric in case.scores.keys() {
-            let (from, to) = (case_mean(earlier, metric), case_mean(case, metric));
-            if from != to {
-                let show = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| format!("{value}"));
-                let _ = writeln!(text, "  {id}  {}  {} → {}", shown(metric), show(from), show(to));
-            }
+        let metrics: BTreeSet<&MetricName> = earlier.scores.keys().chain(case.scores.keys()).collect();
+        for metric in metrics {
+            let moved = match (case_mean(earlier, metric), case_mean(case, metric)) {
+                (from, to) if from == to => continue,
+                (Some(from), Some(to)) => number::pair(from, to),
+                (from, to) => {
+                    let show = |value: Option<f64>| value.map_or_else(|| NONE.to_owned(), number::score);
+                    format!("{} → {}", show(from), show(to))
+                }
+            };
+            let _ = writeln!(text, "  {}  {}  {moved}", name(key), terminal(metric, NAME));
         }
     }
-    if text.is_empty() {
-        text.push_str("no difference\n");
-    }
-    screen::out(&text);
-    Ok((ExitCode::Passed, String::new()))
+    if text.is_empty() { "no difference\n".to_owned() } else { text }
 }
+
+#[cfg(test)]
+mod tests;

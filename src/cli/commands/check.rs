@@ -1,7 +1,7 @@
 //! `scoregate check [SUITE]`
 
-use crate::cli::args::SuiteArgs;
-use crate::cli::exit_code::ExitCode;
+use crate::cli::args::SuiteInput;
+use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
 use crate::cli::prepare::prepare;
 use crate::cli::screen;
@@ -9,21 +9,23 @@ use crate::domain::Env;
 use crate::report::escape::terminal;
 use crate::report::number::counted;
 
-pub(in crate::cli) fn execute(args: &SuiteArgs, env: &Env) -> Result<(ExitCode, String), Failed> {
-    let prepared = prepare(&args.suite, env)?;
-    let (cases, trials) = (prepared.dataset.len as u64, u64::from(prepared.plan.limits.trials));
-    let answers = cases * trials * prepared.plan.targets.len() as u64;
-    let metrics = prepared.plan.evaluators.len() as u64;
-    let targets = prepared.plan.targets.len() as u64;
+/// Characters of the suite's name.
+const NAME: usize = 200;
+
+pub(in crate::cli) fn execute(args: &SuiteInput, env: &Env) -> Result<Ending, Failed> {
+    let SuiteInput { suite } = args;
+    let prepared = prepare(suite, env)?;
+    let plan = &prepared.plan;
+    let metrics = plan.evaluators.len() as u64;
     screen::out(&format!(
         "{}: {}, {}, {}, {} a case: {}, {}\n",
-        terminal(&prepared.suite.name, 200),
-        counted(cases, "case", "cases"),
-        counted(targets, "target", "targets"),
+        terminal(&plan.redactor.redact(&prepared.suite.name), NAME),
+        counted(prepared.dataset.len as u64, "case", "cases"),
+        counted(plan.targets.len() as u64, "target", "targets"),
         counted(metrics, "metric", "metrics"),
-        counted(trials, "trial", "trials"),
-        counted(answers, "answer", "answers"),
-        counted(answers * metrics, "score", "scores"),
+        counted(u64::from(plan.limits.trials), "trial", "trials"),
+        counted(plan.header.outcomes(), "answer", "answers"),
+        counted(plan.header.outcomes().saturating_mul(metrics), "score", "scores"),
     ));
-    Ok((ExitCode::Passed, String::new()))
+    Ok(Ending::printed())
 }

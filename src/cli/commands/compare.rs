@@ -2,48 +2,52 @@
 
 use std::path::Path;
 
-use crate::cli::args::{CompareArgs, Format};
+use crate::cli::args::{CompareArgs, Format, OutputArgs, ReportArgs, ResultsInput};
+use crate::cli::ending::Ending;
 use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
-use crate::cli::{prepare, reports, screen};
+use crate::cli::{reference, reports, screen};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Baseline, BaselineRun, Env, MetricSpec, Redactor, Run};
+use crate::domain::{Env, MetricSpec, Redactor, Run};
 use crate::gate::{BaselineState, Policy, judge};
 use crate::report;
-use crate::store::{StoreError, Texts, accept, pool, read_baseline, read_runs};
-use crate::suite;
+use crate::store::{StoreError, read_runs};
+use crate::suite::{self, Suite};
 
-pub(in crate::cli) fn execute(args: &CompareArgs, env: &Env) -> Result<(ExitCode, String), Failed> {
-    let suite = args.suite.as_deref().map(|path| suite::load(path, env)).transpose()?;
+pub(in crate::cli) fn execute(args: &CompareArgs, env: &Env) -> Result<Ending, Failed> {
+    let suite = args.input.suite.as_deref().map(|path| suite::load(path, env)).transpose()?;
     let redactor = suite.as_ref().map_or_else(Redactor::default, |suite| Redactor::new(&suite.secrets));
+    judge_files(args, suite.as_ref(), redactor.clone()).map_err(|failed| failed.masked(&redactor))
+}
+
+fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor) -> Result<Ending, Failed> {
+    let CompareArgs {
+        input: ResultsInput { current, baseline, suite: _ },
+        report: ReportArgs { out },
+        output: OutputArgs { format },
+    } = args;
     let mut problems = Diagnostics::default();
-    let gate = suite.as_ref().and_then(|suite| suite.gate.as_ref());
-    let Some(policy) = Policy::build(gate, &[], &mut problems) else {
-        return Err(Failed::Wrong(problems).masked(&redactor));
-    };
+    let policy = Policy::build(suite.and_then(|suite| suite.gate.as_ref()), &[], &mut problems);
+    let policy = policy.ok_or(problems)?;
     let declared = policy.declared();
-    let run = one_run(&args.current, &declared)?;
-    let baseline = match &args.baseline {
+    let run = one_run(current, &declared)?;
+    let baseline = match baseline {
         // What the suite asks for is asked for here too: a comparison without it would be green without evidence.
-        None => suite.as_ref().map_or(BaselineState::NotAsked, |suite| prepare::baseline(suite, &policy)),
-        Some(path) => load(path, &declared)?,
+        None => suite.map_or(BaselineState::NotAsked, |suite| reference::of_suite(suite, &policy)),
+        Some(path) => reference::of_file(path, &declared)?,
     };
     let verdict = judge(&run, &baseline, &policy);
-    let texts = reports::texts(&run);
-    let found = match &baseline {
-        BaselineState::Found(baseline) => Some(&**baseline),
-        BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => None,
-    };
-    let view = reports::view(&run, &verdict, found, texts.as_ref(), redactor);
-    match args.format {
+    let texts = reports::texts(&run)?;
+    let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
+    match format {
         Format::Human => screen::out(&report::screen(&view, report::Screen::stdout())),
-        Format::Json => screen::out(&report::verdict_json(&view).map_err(Failed::CouldNot)?),
+        Format::Json => screen::data(&report::verdict_json(&view).map_err(Failed::CouldNot)?),
     }
-    if let Some(folder) = &args.out {
+    if let Some(folder) = out {
         let _alone = reports::hold(folder)?;
         reports::write(&view, &report::ReportSettings::default(), folder)?;
     }
-    Ok((ExitCode::of_verdict(verdict.exit_code), view.redactor().redact(&verdict.headline)))
+    Ok(Ending::because(ExitCode::of(verdict.exit_code), view.redactor().redact(&verdict.headline)))
 }
 
 /// The run under test; a file of several runs leaves open which one.
@@ -63,65 +67,4 @@ fn one_run(path: &Path, declared: &[MetricSpec]) -> Result<Run, Failed> {
             Err(Failed::usage("several-runs", message, "keep the lines of one `run`"))
         }
     }
-}
-
-/// A baseline file, or the results of earlier runs. A file that was named must be there.
-pub(super) fn load(path: &Path, declared: &[MetricSpec]) -> Result<BaselineState, Failed> {
-    let shown = path.display().to_string();
-    let first = first_line(path);
-    if first.contains("\"type\":\"baseline\"") {
-        return match read_baseline(path, &shown) {
-            Ok(baseline) => Ok(BaselineState::Found(Box::new(baseline))),
-            Err(error @ (StoreError::Absent { .. } | StoreError::Newer { .. })) => Err(error.into()),
-            Err(error) => Ok(BaselineState::Broken(error.to_string())),
-        };
-    }
-    let runs = match read_runs(path, declared) {
-        Ok(runs) => runs,
-        Err(error @ (StoreError::Absent { .. } | StoreError::Newer { .. })) => return Err(error.into()),
-        Err(error) => return Ok(BaselineState::Broken(error.to_string())),
-    };
-    let ours = first.contains("\"type\":\"run\"");
-    let texts = if ours { Some(Texts::open(path)?) } else { None };
-    let mut pooled: Option<Baseline> = None;
-    for (at, run) in runs.iter().enumerate() {
-        if !run.completion.as_ref().is_some_and(|end| end.complete) {
-            return Ok(BaselineState::Broken(format!(
-                "{shown}: the run is not complete, so nothing can be compared with it"
-            )));
-        }
-        let newest = accept(run, accepted(run, at), texts.as_ref())?;
-        pooled = Some(match pooled {
-            None => newest,
-            Some(earlier) => match pool(earlier, newest) {
-                Ok(pooled) => pooled,
-                Err(problem) => return Ok(BaselineState::Broken(format!("{shown}: {problem}"))),
-            },
-        });
-    }
-    match pooled {
-        None => Ok(BaselineState::Broken(format!("{shown}: the file holds no run"))),
-        Some(mut baseline) => {
-            baseline.source.place = shown;
-            Ok(BaselineState::Found(Box::new(baseline)))
-        }
-    }
-}
-
-fn accepted(run: &Run, at: usize) -> BaselineRun {
-    BaselineRun {
-        id: if run.header.id.is_empty() { format!("run {}", at + 1) } else { run.header.id.clone() },
-        commit: run.header.commit.clone(),
-        date: run.header.started.clone(),
-        by: None,
-        trials: run.header.trials,
-    }
-}
-
-fn first_line(path: &Path) -> String {
-    use std::io::{BufRead as _, BufReader, Read as _};
-    let Ok(file) = std::fs::File::open(path) else { return String::new() };
-    let mut line = Vec::new();
-    let _ = BufReader::new(file).take(1 << 20).read_until(b'\n', &mut line);
-    String::from_utf8_lossy(&line).into_owned()
 }

@@ -1,53 +1,132 @@
 //! `scoregate run [SUITE]`: the only place that knows what follows what.
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::cli::args::{LedgerUse, RunArgs};
+use crate::cli::args::{GateArgs, HostArgs, LedgerUse, MeasureArgs, ReportArgs, RunArgs, SuiteInput};
+use crate::cli::ending::Ending;
 use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
-use crate::cli::prepare::{Prepared, baseline, prepare};
-use crate::cli::{publish, reports, screen, signals};
-use crate::domain::{Decision, Env, EventSink, FailureKind, RetryClass, Run, Verdict};
-use crate::engine::{Caller, Stop, cancellation};
-use crate::gate::{BaselineState, judge};
+use crate::cli::prepare::{Prepared, prepare};
+use crate::cli::publish::Comment;
+use crate::cli::signals::Caught;
+use crate::cli::{publish, reference, reports, screen, signals};
+use crate::dataset::Dataset;
+use crate::domain::{Decision, Env, EventSink, FailureKind, MetricSpec, RetryClass, Run, Verdict};
+use crate::engine::{self, Caller, Plan, Stop, cancellation};
+use crate::evaluator;
+use crate::gate::judge;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
 use crate::report;
+use crate::report::escape::terminal;
 use crate::store::Ledger;
+use crate::suite::Suite;
 
-pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<(ExitCode, String), Failed> {
+/// Where the reports go if nobody says otherwise.
+const FOLDER: &str = "scoregate-out";
+/// Characters of a path.
+const PATH: usize = 500;
+
+pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Failed> {
+    let RunArgs {
+        input: SuiteInput { suite },
+        measure: MeasureArgs { workers, ledger },
+        gate: GateArgs { baseline },
+        report: ReportArgs { out },
+        host: HostArgs { no_comment },
+    } = args;
     let stop = |failed: Failed| {
         publish::stopped(&failed, env);
         failed
     };
-    let mut prepared = prepare(&args.suite.suite, env).map_err(stop)?;
-    if let Some(workers) = args.workers {
-        prepared.plan.limits.workers = usize::from(workers);
+    let mut prepared = prepare(suite, env).map_err(stop)?;
+    if let Some(workers) = workers {
+        prepared.plan.limits.workers = usize::from(*workers);
     }
     let named = prepared.reports.dir.clone().map(PathBuf::from);
-    let folder = args.out.clone().or(named).unwrap_or_else(|| PathBuf::from("scoregate-out"));
+    let folder = out.clone().or(named).unwrap_or_else(|| PathBuf::from(FOLDER));
+    let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let redactor = prepared.plan.redactor.clone();
-    let outcome = measure_and_judge(args, prepared, &folder, env);
-    outcome.map_err(|failed| stop(failed.masked(&redactor)))
+    let ended = carry_out(prepared, baseline.as_deref(), *ledger, &folder, comment, env);
+    ended.map_err(|failed| stop(failed.masked(&redactor)))
 }
 
-fn measure_and_judge(
-    args: &RunArgs,
+/// Measures, judges, reports, publishes.
+fn carry_out(
     prepared: Prepared,
-    folder: &std::path::Path,
+    baseline: Option<&Path>,
+    ledger: LedgerUse,
+    folder: &Path,
+    comment: Comment,
     env: &Env,
-) -> Result<(ExitCode, String), Failed> {
+) -> Result<Ending, Failed> {
     let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
     let redactor = plan.redactor.clone();
-    let baseline = match &args.baseline {
-        Some(path) => super::compare::load(path, &[])?,
-        None => baseline(&suite, &policy),
+    let baseline = match baseline {
+        Some(path) => reference::of_file(path, &scales(&plan.header.metrics))?,
+        None => reference::of_suite(&suite, &policy),
     };
     let _alone = reports::hold(folder)?;
+    let (run, caught) = measure(&suite, &dataset, plan, ledger, folder, env)?;
+    let mut verdict = judge(&run, &baseline, &policy);
+    if let Some(code) = caught.code() {
+        cancelled(&mut verdict, &run, code);
+    } else if let Some(why) = run.completion.as_ref().and_then(|end| end.reason.as_deref()) {
+        verdict.headline = format!("could not evaluate: the run is not complete: {why}");
+        (verdict.decision, verdict.exit_code) = (Decision::NotEvaluated, ExitCode::NotEvaluated.code());
+    }
+    let texts = reports::texts(&run)?;
+    let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
+    screen::out(&report::screen(&view, report::Screen::stdout()));
+    let written = reports::write(&view, &settings, folder);
+    screen::out(&format!("\nreports: {}\n", terminal(&folder.display().to_string(), PATH)));
+    let code = match &written {
+        Ok(()) => ExitCode::of(verdict.exit_code),
+        Err(_) => ExitCode::NotEvaluated,
+    };
+    let written = written.map_err(|lost| lost.masked(view.redactor()));
+    let finished = publish::Finished {
+        view: &view,
+        suite: &suite,
+        settings: &settings,
+        folder,
+        code,
+        written: written.is_ok(),
+        comment,
+    };
+    finished.publish(env);
+    match written {
+        Ok(()) => Ok(Ending::because(code, view.redactor().redact(&verdict.headline))),
+        // The verdict is published with this code.
+        Err(lost) => Ok(lost.report()),
+    }
+}
+
+/// What was measured until then stays in the reports, and none of it is a decision.
+fn cancelled(verdict: &mut Verdict, run: &Run, code: ExitCode) {
+    let signal = if code == ExitCode::Interrupted { "SIGINT" } else { "SIGTERM or SIGHUP" };
+    let measured: usize = run.cases.iter().map(|case| case.trials.len()).sum();
+    let planned = run.header.outcomes();
+    verdict.headline = format!(
+        "cancelled by {signal}: {measured} of {planned} answers are here, and nothing is decided; run again, what was paid for \
+         is not paid again"
+    );
+    (verdict.decision, verdict.exit_code, verdict.partial) = (Decision::NotEvaluated, code.code(), true);
+}
+
+/// Runs the engine within a runtime of its own; says which signal came, if one did.
+fn measure(
+    suite: &Suite,
+    dataset: &Dataset,
+    plan: Plan,
+    ledger: LedgerUse,
+    folder: &Path,
+    env: &Env,
+) -> Result<(Run, Caught), Failed> {
     // Recorded answers cost nothing, so there is nothing to keep and nobody to call.
     let calls = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
-    let ledger = match args.ledger {
+    let ledger = match ledger {
         LedgerUse::On if calls => Some(Arc::new(Ledger::open(&suite.run.ledger)?)),
         LedgerUse::On | LedgerUse::Off => None,
     };
@@ -58,7 +137,7 @@ fn measure_and_judge(
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failed::CouldNot(format!("could not start: {error}")))?;
-    let (run, caught) = runtime.block_on(async {
+    runtime.block_on(async {
         let (canceller, cancel) = cancellation();
         if let Some(deadline) = suite.run.deadline {
             let canceller = canceller.clone();
@@ -67,66 +146,26 @@ fn measure_and_judge(
                 canceller.cancel(Stop::Deadline);
             });
         }
-        let events: Arc<dyn EventSink> = Arc::new(report::Progress::stderr(progress_style(env), redactor.clone()));
+        let progress = report::Progress::stderr(progress_style(env), plan.redactor.clone());
+        let events: Arc<dyn EventSink> = Arc::new(progress);
         let caught = signals::listen(canceller, Arc::clone(&events))
             .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
         let retry = (suite.run.retry_attempts, suite.run.retry_max_elapsed);
-        let workers = plan.limits.workers;
-        let caller = Caller::new(attempts, ledger, workers, retry, cancel.clone(), Arc::clone(&events));
+        let caller =
+            Arc::new(Caller::new(attempts, ledger, plan.limits.workers, retry, cancel.clone(), Arc::clone(&events)));
         let results = folder.join("results.jsonl");
-        let run =
-            crate::engine::run(Arc::new(plan), dataset.cases(), Arc::new(caller), &results, &cancel, events.as_ref())
-                .await?;
-        Ok::<(Run, signals::Caught), Failed>((run, caught))
-    })?;
-    let mut verdict = judge(&run, &baseline, &policy);
-    if let Some(code) = caught.code() {
-        cancelled(&mut verdict, &run, code);
-    }
-    let texts = reports::texts(&run);
-    let found = match &baseline {
-        BaselineState::Found(baseline) => Some(&**baseline),
-        BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => None,
-    };
-    let view = reports::view(&run, &verdict, found, texts.as_ref(), redactor);
-    screen::out(&report::screen(&view, report::Screen::stdout()));
-    let written = reports::write(&view, &settings, folder);
-    screen::out(&format!("\nreports: {}\n", folder.display()));
-    let code = match &written {
-        Ok(()) => caught.code().unwrap_or(ExitCode::of_verdict(verdict.exit_code)),
-        Err(_) => ExitCode::NotEvaluated,
-    };
-    publish::Finished {
-        view: &view,
-        suite: &suite,
-        settings: &settings,
-        folder,
-        code,
-        written: written.is_ok(),
-        comment: !args.no_comment,
-    }
-    .publish(env);
-    match written {
-        Ok(()) => Ok((code, view.redactor().redact(&verdict.headline))),
-        // The verdict is published with this code.
-        Err(lost) => Ok(lost.masked(view.redactor()).report()),
-    }
+        let run = engine::run(Arc::new(plan), dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;
+        Ok((run, caught))
+    })
 }
 
-/// What was measured until then stays in the reports, and none of it is a decision.
-fn cancelled(verdict: &mut Verdict, run: &Run, code: ExitCode) {
-    let signal = if code == ExitCode::Interrupted { "SIGINT" } else { "SIGTERM or SIGHUP" };
-    let measured: usize = run.cases.iter().map(|case| case.trials.len()).sum();
-    let planned = run.header.cases * u64::from(run.header.trials) * run.header.targets.len() as u64;
-    verdict.headline = format!(
-        "cancelled by {signal}: {measured} of {planned} answers are here, and nothing is decided; run again, what was paid for \
-         is not paid again"
-    );
-    (verdict.decision, verdict.exit_code, verdict.partial) = (Decision::NotEvaluated, code.code(), true);
+/// What the metrics are, for lines that say only their names. Such lines do not say what they were measured with.
+fn scales(metrics: &[MetricSpec]) -> Vec<MetricSpec> {
+    metrics.iter().map(|metric| MetricSpec { fingerprint: None, ..metric.clone() }).collect()
 }
 
-fn asks(evaluator: &crate::evaluator::Ready) -> bool {
-    matches!(evaluator.way, crate::evaluator::Way::Asking(_))
+fn asks(evaluator: &evaluator::Ready) -> bool {
+    matches!(evaluator.way, evaluator::Way::Asking(_))
 }
 
 /// A bar where somebody watches; lines in a log.
@@ -140,7 +179,7 @@ struct Unconnected;
 
 impl Attempt for Unconnected {
     fn attempt<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Response, Rejection>> {
-        let why = format!("{} needs a connection, and this build has none", call.what);
+        let why = format!("{} needs a connection, and this run has none", call.what);
         let rejection = Rejection::new(FailureKind::Internal, RetryClass::Endpoint, why);
         Box::pin(std::future::ready(Err(rejection)))
     }

@@ -1,10 +1,10 @@
 //! `scoregate schema`
 
-use crate::cli::exit_code::ExitCode;
+use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
 use crate::cli::{schema, screen};
 
-pub(in crate::cli) fn execute() -> Result<(ExitCode, String), Failed> {
-    screen::out(&schema::text());
-    Ok((ExitCode::Passed, String::new()))
+pub(in crate::cli) fn execute() -> Result<Ending, Failed> {
+    screen::data(&schema::text()?);
+    Ok(Ending::printed())
 }

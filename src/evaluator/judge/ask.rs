@@ -8,7 +8,7 @@ use super::guard::{SPEAKS_TO_THE_JUDGE, code, copied, speaks_to_the_judge};
 use super::prompt::{Template, contexts_of, fill, shown};
 use super::reading::{Contract, JudgeReading, Unusable, Why, read};
 use crate::domain::{
-    Digest, Failure, FailureKind, Measurement, MetricName, Reading, RetryClass, ScoreKind, Side, Usage, Usd,
+    Digest, Failure, FailureKind, Measurement, MetricName, Reading, RetryClass, ScoreKind, Side, Spent,
 };
 use crate::net::{BoxFuture, Deadlines, Purpose, Rejection, Response, Transport, exchange};
 use crate::provider::{ChatRequest, Message, Model, Role};
@@ -53,8 +53,7 @@ struct Try {
     result: Result<JudgeReading, Failure>,
     /// Set where a reply came that says nothing usable.
     why: Option<Why>,
-    usage: Usage,
-    cost: Option<Usd>,
+    spent: Spent,
     attempts: u32,
     cached: bool,
 }
@@ -62,30 +61,23 @@ struct Try {
 /// What the reader saw of the last response, usable or not: unusable replies are paid for too.
 #[derive(Default)]
 struct Seen {
-    usage: Usage,
-    cost: Option<Usd>,
+    spent: Spent,
     /// How the response was rejected as a reply that says nothing usable.
     unusable: Option<(FailureKind, Why)>,
 }
 
 /// What the calls of one measurement took together.
 #[derive(Default)]
-struct Spent {
-    usage: Usage,
-    cost: Option<Usd>,
+struct Took {
+    spent: Spent,
     attempts: u32,
-    cached: u32,
+    repairs: u32,
 }
 
-impl Spent {
+impl Took {
     fn add(&mut self, one: &Try) {
-        self.usage += one.usage;
-        self.cost = match (self.cost, one.cost) {
-            (Some(before), Some(now)) => Some(Usd(before.0 + now.0)),
-            (before, now) => before.or(now),
-        };
+        self.spent += one.spent;
         self.attempts = self.attempts.saturating_add(one.attempts);
-        self.cached = self.cached.saturating_add(u32::from(one.cached));
     }
 }
 
@@ -103,13 +95,13 @@ impl Judge {
     }
 
     async fn judge(&self, subject: Subject<'_>, transport: &dyn Transport) -> Asked {
-        let mut spent = Spent::default();
+        let mut took = Took::default();
         let measurement = match self.without_asking(subject) {
             Some(measurement) => measurement,
-            None => self.converse(subject, transport, &mut spent).await,
+            None => self.converse(subject, transport, &mut took).await,
         };
-        let Spent { usage, cost, attempts, cached } = spent;
-        Asked { measurement, usage, cost, attempts, cached }
+        let Took { spent, attempts, repairs } = took;
+        Asked { measurement, spent, attempts, repairs }
     }
 
     /// What needs no call.
@@ -125,11 +117,11 @@ impl Judge {
         Some(finish(reading(self.rule.info, self.pass_mark, lowest).map(|reading| reading.because(why))))
     }
 
-    async fn converse(&self, subject: Subject<'_>, transport: &dyn Transport, spent: &mut Spent) -> Measurement {
+    async fn converse(&self, subject: Subject<'_>, transport: &dyn Transport, took: &mut Took) -> Measurement {
         let demand = self.demand();
         let mut messages = self.messages(subject, &demand);
         let first = self.ask(subject, messages.clone(), &demand.contract, transport).await;
-        spent.add(&first);
+        took.add(&first);
         let (failure, why) = match (first.result, first.why) {
             (Ok(said), _) => return self.measured(subject, said, false),
             (Err(failure), None) => return Measurement::Error(failure),
@@ -140,7 +132,8 @@ impl Judge {
         let again = if doubtful { self.coded_demand(subject) } else { demand };
         messages.extend(repair(&failure, why, &again));
         let second = self.ask(subject, messages, &again.contract, transport).await;
-        spent.add(&second);
+        took.add(&second);
+        took.repairs = u32::from(!second.cached);
         match second.result {
             Ok(said) => self.measured(subject, said, true),
             Err(later) => unusable(subject, both(failure, &later)),
@@ -209,21 +202,18 @@ impl Judge {
         })
         .await;
         let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let (usage, cost) = (seen.usage, seen.cost);
         match result {
             Ok((said, receipt)) => {
-                {
-                    // An answer from the ledger was paid for in an earlier run.
-                    let (usage, cost) = if receipt.cached { (Usage::default(), None) } else { (usage, cost) };
-                    Try { result: Ok(said), why: None, usage, cost, attempts: receipt.attempts, cached: receipt.cached }
-                }
+                // An answer from the ledger was paid for in an earlier run.
+                let spent = if receipt.cached { Spent::default() } else { seen.spent };
+                Try { result: Ok(said), why: None, spent, attempts: receipt.attempts, cached: receipt.cached }
             }
             Err(failure) => {
                 // What was seen last is what failed, unless a kept reply was read before a call that failed otherwise.
-                let seen = seen.unusable.filter(|(kind, _)| *kind == failure.kind).map(|(_, why)| why);
-                let why = seen.or_else(|| why_of(failure.kind));
+                let known = seen.unusable.filter(|(kind, _)| *kind == failure.kind).map(|(_, why)| why);
+                let why = known.or_else(|| why_of(failure.kind));
                 let attempts = failure.attempts;
-                Try { result: Err(failure.on(Side::Infra)), why, usage, cost, attempts, cached: false }
+                Try { result: Err(failure.on(Side::Infra)), why, spent: seen.spent, attempts, cached: false }
             }
         }
     }
@@ -250,7 +240,7 @@ impl Judge {
             Ok(said)
         });
         let unusable = found.as_ref().err().map(|unusable| (unusable.why.kind(), unusable.why));
-        let seen = Seen { usage: reply.usage, cost: reply.cost, unusable };
+        let seen = Seen { spent: Spent { usage: reply.usage, cost: reply.cost }, unusable };
         let result = found.map_err(|unusable| Rejection {
             raw: Some(reply.text.clone()),
             ..Rejection::new(

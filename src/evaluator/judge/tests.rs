@@ -60,7 +60,7 @@ async fn binary_judges_read_a_word_or_an_object() {
             assert_eq!(value(&asked).value(), expected, "{name} {reply}");
             assert_eq!(value(&asked).passed, Some(expected == 1.0));
             assert_eq!((sent.len(), asked.attempts, value(&asked).repaired), (1, 1, false));
-            assert_eq!(asked.usage.prompt_tokens, 10);
+            assert_eq!(asked.spent.usage.prompt_tokens, 10);
         }
     }
 }
@@ -78,7 +78,7 @@ async fn correctness_reads_a_grade_and_its_reason() {
 async fn an_unusable_reply_is_asked_once_more_with_the_reply_and_the_contract() {
     let (asked, sent) = verdict("faithfulness", in_turn(&["I think it is fine.", "YES"])).await;
     assert_eq!((value(&asked).value(), value(&asked).repaired), (1.0, true));
-    assert_eq!((asked.attempts, asked.usage.prompt_tokens), (2, 20));
+    assert_eq!((asked.attempts, asked.repairs, asked.spent.usage.prompt_tokens), (2, 1, 20));
     let last = &sent[1];
     assert_eq!(last.len(), 4);
     assert_eq!(last[2], ("Assistant".to_owned(), "I think it is fine.".to_owned()));

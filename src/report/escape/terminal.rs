@@ -80,6 +80,7 @@ mod tests {
     #[test]
     fn a_wrapped_line_is_guarded_too() {
         assert_eq!(guard("ok\n  ::debug::x\n\u{a0}::y\n"), "ok\n│   ::debug::x\n│ \u{a0}::y\n");
+        assert_eq!(terminal_block("| ##vso[a]\n::b\n ##[c]"), "| ##_vso[a]\n│ ::b\n ##_[c]");
         assert_eq!(guard("\u{1b}[1m::x\u{1b}[0m\n"), "│ \u{1b}[1m::x\u{1b}[0m\n");
     }
 }

@@ -30,7 +30,7 @@ impl Labels {
         let rules = &view.verdict.rules;
         let cases = view.run.cases.iter().map(|case| &*case.id);
         let metrics = header.metrics.iter().map(|metric| &*metric.name).chain(rules.iter().map(|rule| &*rule.metric));
-        let named = header.targets_or_default();
+        let named = header.reported_targets();
         let targets = named.iter().map(|target| &**target).chain(rules.iter().map(|rule| &*rule.target));
         let suite = label(&view.verdict.suite, SUITE, &view.cleaner);
         Self {

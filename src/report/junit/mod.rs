@@ -33,7 +33,7 @@ pub(super) fn render(view: &View<'_>, settings: &ReportSettings) -> Result<Vec<u
     };
     write(gate::suite(view, &labels))?;
     let mut texts = metric::Texts::new(view);
-    for target in &view.run.header.targets_or_default() {
+    for target in &view.run.header.reported_targets() {
         for at in 0..view.run.header.metrics.len() {
             write(metric::suite(view, target, at, &labels, &mut texts))?;
         }

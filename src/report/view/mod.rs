@@ -69,7 +69,7 @@ impl<'a> View<'a> {
         let more = |shown: &[Shown], all: u64| usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(shown.len());
         let broken_more = broken.1.max(more(&broken.0, verdict.cases.worse));
         let fixed_more = fixed.1.max(more(&fixed.0, verdict.cases.better));
-        let (rows, held) = row::rows(verdict, &run.header.targets_or_default(), &cleaner);
+        let (rows, held) = row::rows(verdict, &run.header.reported_targets(), &cleaner);
         let troubles = trouble::troubles(run, texts, &cleaner);
         let advice = advice::advice(run, verdict, &troubles, &cleaner);
         Self {

@@ -1,0 +1,76 @@
+//! The commands and their flags. Flags are grouped for the reader: one file and one struct per help heading.
+
+mod baseline;
+mod gate;
+mod host;
+mod input;
+mod output;
+mod report;
+mod run;
+
+use clap::{Args, Parser, Subcommand};
+
+pub(super) use baseline::{BaselineArgs, BaselineCommand};
+pub(super) use gate::GateArgs;
+pub(super) use host::HostArgs;
+pub(super) use input::{ResultsInput, SuiteInput};
+pub(super) use output::{Format, OutputArgs};
+pub(super) use report::ReportArgs;
+pub(super) use run::{LedgerUse, MeasureArgs};
+
+/// Decides whether a change to an LLM or RAG application may merge.
+#[derive(Debug, Parser)]
+#[command(name = "scoregate", version, propagate_version = true, after_help = EXIT_CODES)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 passed (or passed with a warning) · 1 the evidence says no · 2 the suite or the command line is wrong · \
+3 the evidence does not suffice · 130, 143 cancelled";
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Evaluate, gate and report
+    Run(RunArgs),
+    /// Validate a suite and its data without calling anything
+    Check(SuiteInput),
+    /// Gate from result files
+    Compare(CompareArgs),
+    /// Look at a baseline, or accept a run into it
+    Baseline(BaselineArgs),
+    /// Print the JSON Schema of the suite file
+    Schema,
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RunArgs {
+    #[command(flatten)]
+    pub(super) input: SuiteInput,
+    #[command(flatten)]
+    pub(super) measure: MeasureArgs,
+    #[command(flatten)]
+    pub(super) gate: GateArgs,
+    #[command(flatten)]
+    pub(super) report: ReportArgs,
+    #[command(flatten)]
+    pub(super) host: HostArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CompareArgs {
+    #[command(flatten)]
+    pub(super) input: ResultsInput,
+    #[command(flatten)]
+    pub(super) report: ReportArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArgs {
+    /// The shell
+    pub(super) shell: clap_complete::Shell,
+}

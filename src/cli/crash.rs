@@ -1,0 +1,17 @@
+//! What a panic says: where it happened and our own words, never a text that was being worked on (it may hold a secret).
+
+use std::panic::PanicHookInfo;
+
+use super::screen;
+
+/// From now on panics are told in one line.
+pub(super) fn listen() {
+    std::panic::set_hook(Box::new(|panic| screen::err(&told(panic))));
+}
+
+fn told(panic: &PanicHookInfo<'_>) -> String {
+    let place = panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+    // A formatted message may hold anything; a literal one is ours.
+    let words = panic.payload().downcast_ref::<&'static str>().map_or_else(String::new, |words| format!(": {words}"));
+    format!("internal error at {place}{words}; please report it")
+}

@@ -1,0 +1,47 @@
+//! What git says about the folder of the suite.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::domain::Env;
+use crate::net::child_environment;
+
+/// Git answers these questions from a file or two.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// The commit that is checked out; `None` without git, a repository or a commit.
+pub(super) fn commit(folder: &Path, env: &Env) -> Option<String> {
+    ask(folder, env, &["rev-parse", "HEAD"])
+}
+
+/// The branch that is checked out; `HEAD` where there is none.
+pub(super) fn branch(folder: &Path, env: &Env) -> Option<String> {
+    ask(folder, env, &["rev-parse", "--abbrev-ref", "HEAD"])
+}
+
+fn ask(folder: &Path, env: &Env, arguments: &[&str]) -> Option<String> {
+    let mut child = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(arguments)
+        .env_clear()
+        .envs(child_environment(env))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let begun = Instant::now();
+    while child.try_wait().ok()?.is_none() {
+        if begun.elapsed() > DEADLINE {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let output = child.wait_with_output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (output.status.success() && !text.is_empty()).then_some(text)
+}

@@ -1,0 +1,80 @@
+//! What a run is compared with. Absent, unusable and found are three outcomes; only *absent* may be allowed (security §9).
+
+use std::path::Path;
+
+use super::failure::Failed;
+use crate::domain::{Baseline, BaselineRun, MetricSpec, Run};
+use crate::gate::{BaselineState, Policy};
+use crate::store::{FileKind, StoreError, Texts, accept, pool, read_baseline, read_runs};
+use crate::suite::Suite;
+
+/// The baseline that the suite asks for.
+pub(super) fn of_suite(suite: &Suite, policy: &Policy) -> BaselineState {
+    let Some(asked) = &policy.baseline else { return BaselineState::NotAsked };
+    let place = asked.path.clone().unwrap_or_else(|| format!("{}.baseline.jsonl", suite.name));
+    let path = match suite.resolve(&place) {
+        Ok(path) => path,
+        Err(error) => return BaselineState::Broken(format!("{place}: {error}")),
+    };
+    match read_baseline(&path, &place) {
+        Ok(baseline) => BaselineState::Found(Box::new(baseline)),
+        Err(StoreError::Absent { .. }) => BaselineState::Absent(place),
+        Err(error) => BaselineState::Broken(error.to_string()),
+    }
+}
+
+/// A baseline file, or the results of earlier runs. A file that was named must be there.
+pub(super) fn of_file(path: &Path, declared: &[MetricSpec]) -> Result<BaselineState, Failed> {
+    match read(path, declared) {
+        Ok(baseline) => Ok(BaselineState::Found(Box::new(baseline))),
+        Err(Unusable::File(error @ (StoreError::Absent { .. } | StoreError::Newer { .. }))) => Err(error.into()),
+        Err(Unusable::File(error)) => Ok(BaselineState::Broken(error.to_string())),
+        Err(Unusable::Runs(problem)) => Ok(BaselineState::Broken(format!("{}: {problem}", path.display()))),
+    }
+}
+
+/// Why a file is nothing to compare with.
+enum Unusable {
+    File(StoreError),
+    /// Its runs cannot vouch for anything.
+    Runs(String),
+}
+
+impl From<StoreError> for Unusable {
+    fn from(error: StoreError) -> Self {
+        Self::File(error)
+    }
+}
+
+fn read(path: &Path, declared: &[MetricSpec]) -> Result<Baseline, Unusable> {
+    let place = path.display().to_string();
+    let texts = match FileKind::of(path)? {
+        FileKind::Baseline => return Ok(read_baseline(path, &place)?),
+        FileKind::Results => Some(Texts::open(path)?),
+        FileKind::Scores => None,
+    };
+    let mut pooled: Option<Baseline> = None;
+    for (at, run) in read_runs(path, declared)?.iter().enumerate() {
+        if !run.completion.as_ref().is_some_and(|end| end.complete) {
+            return Err(Unusable::Runs("the run is not complete, so nothing can be compared with it".to_owned()));
+        }
+        let newest = accept(run, named(run, at), texts.as_ref())?;
+        pooled = Some(match pooled {
+            None => newest,
+            Some(earlier) => pool(earlier, newest).map_err(Unusable::Runs)?,
+        });
+    }
+    let mut baseline = pooled.ok_or_else(|| Unusable::Runs("the file holds no run".to_owned()))?;
+    baseline.source.place = place;
+    Ok(baseline)
+}
+
+/// A run of a file by its id, or by its place where it has none.
+fn named(run: &Run, at: usize) -> BaselineRun {
+    let accepted = BaselineRun::of(&run.header);
+    if accepted.id.is_empty() {
+        BaselineRun { id: format!("run {}", at.saturating_add(1)), ..accepted }
+    } else {
+        accepted
+    }
+}

@@ -1,0 +1,109 @@
+//! A run accepted as a baseline, and the pool of the last accepted runs.
+
+use std::collections::BTreeMap;
+
+use super::{StoreError, Texts};
+use crate::domain::{Baseline, BaselineCase, BaselineRun, BaselineSource, Cell, Run, SkipReason};
+
+/// Characters of an answer that are kept to be shown beside a new one.
+const ANSWER_LIMIT: usize = 2000;
+/// Runs a pool holds at most; the oldest leave first (statistics §15.1).
+const POOL: usize = 10;
+
+/// A baseline of one run.
+///
+/// # Errors
+/// Those of reading the run's texts.
+pub fn accept(run: &Run, accepted: BaselineRun, texts: Option<&Texts>) -> Result<Baseline, StoreError> {
+    let mut cases = Vec::with_capacity(run.cases.len());
+    for case in &run.cases {
+        let mut scores = BTreeMap::new();
+        let mut not_applicable = Vec::new();
+        for (at, metric) in run.header.metrics.iter().enumerate() {
+            let cells = || case.trials.iter().filter_map(|trial| trial.cells.get(at).copied().flatten());
+            if cells().any(|cell| cell == Cell::Skipped(SkipReason::NotApplicable)) {
+                not_applicable.push(metric.name.clone());
+                continue;
+            }
+            let values = cells().filter_map(|cell| match cell {
+                Cell::Value { value, .. } => Some(value),
+                Cell::Error { .. } | Cell::Unusable { .. } | Cell::Skipped(_) => None,
+            });
+            scores.insert(metric.name.clone(), vec![values.collect()]);
+        }
+        cases.push(BaselineCase {
+            id: case.id.clone(),
+            target: case.target.clone(),
+            content: case.content,
+            cluster: case.cluster.clone(),
+            tags: case.tags.clone(),
+            scores,
+            not_applicable,
+            answered: case.trials.iter().any(|trial| trial.answered.is_ok()),
+            answer: answer_of(case.trials.first().map(|trial| trial.offset), texts)?,
+        });
+    }
+    cases.sort_by(|left, right| (&left.id, &left.target).cmp(&(&right.id, &right.target)));
+    Ok(Baseline {
+        source: BaselineSource::default(),
+        suite: run.header.suite.clone(),
+        runs: vec![accepted],
+        metrics: run.header.metrics.clone(),
+        cases,
+    })
+}
+
+/// The pool with one more run. Cases, metrics and fingerprints must be the same: only then is it the same thing, measured again.
+///
+/// # Errors
+/// What differs, by name.
+pub fn pool(mut pool: Baseline, newest: Baseline) -> Result<Baseline, String> {
+    if pool.metrics != newest.metrics {
+        return Err(
+            "the run measured other metrics than the baseline, or measured them otherwise: start a new baseline"
+                .to_owned(),
+        );
+    }
+    if pool.runs.iter().any(|known| newest.runs.iter().any(|run| run.id == known.id)) {
+        return Err("this run is in the baseline already".to_owned());
+    }
+    if pool.cases.len() != newest.cases.len() {
+        let (had, has) = (pool.cases.len(), newest.cases.len());
+        return Err(format!("the baseline holds {had} cases, the run {has}: start a new baseline"));
+    }
+    for (known, case) in pool.cases.iter_mut().zip(newest.cases) {
+        if (&known.id, &known.target, known.content) != (&case.id, &case.target, case.content) {
+            return Err(format!(
+                "case `{}` is not the same in the baseline and the run: start a new baseline",
+                case.id
+            ));
+        }
+        if known.not_applicable != case.not_applicable || !known.scores.keys().eq(case.scores.keys()) {
+            return Err(format!(
+                "other metrics apply to case `{}` in the baseline than in the run: start a new baseline",
+                case.id
+            ));
+        }
+        for (known, runs) in known.scores.values_mut().zip(case.scores.into_values()) {
+            known.extend(runs);
+        }
+        known.answered |= case.answered;
+        known.answer = case.answer;
+    }
+    pool.runs.extend(newest.runs);
+    let old = pool.runs.len().saturating_sub(POOL);
+    pool.runs.drain(..old);
+    for scores in pool.cases.iter_mut().flat_map(|case| case.scores.values_mut()) {
+        scores.drain(..old.min(scores.len()));
+    }
+    Ok(pool)
+}
+
+fn answer_of(offset: Option<u64>, texts: Option<&Texts>) -> Result<Option<String>, StoreError> {
+    let (Some(offset), Some(texts)) = (offset, texts) else { return Ok(None) };
+    let line = texts.outcome(offset)?;
+    Ok(line.answer.map(|answer| answer.text.chars().take(ANSWER_LIMIT).collect()))
+}
+
+#[cfg(test)]
+mod tests;

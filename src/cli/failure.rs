@@ -130,10 +130,19 @@ impl From<StoreError> for Failed {
                 }
                 Self::Wrong(all)
             }
-            StoreError::Io { .. }
-            | StoreError::Corrupt { .. }
-            | StoreError::Conflict { .. }
-            | StoreError::Ledger { .. } => Self::CouldNot(error.to_string()),
+            StoreError::Busy { path, holder } => {
+                let folder = path.parent().unwrap_or(path).display();
+                let holder = if holder.is_empty() { "another process" } else { holder };
+                let message = format!("another run is writing into `{folder}`: {holder}");
+                Self::usage(
+                    "folder-in-use",
+                    message,
+                    "wait for it to end, or give this run a folder of its own: `--out DIR`",
+                )
+            }
+            StoreError::Io { .. } | StoreError::Corrupt { .. } | StoreError::Ledger { .. } => {
+                Self::CouldNot(error.to_string())
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use super::failure::Failed;
 use crate::domain::{Redactor, Run, Verdict};
 use crate::gate::BaselineState;
 use crate::report::{ReportSettings, TextSource, View, render_all};
-use crate::store::{StoreError, Texts, write_atomic};
+use crate::store::{Lock, StoreError, Texts, write_atomic};
 
 /// The texts behind a run; `None` for results that hold numbers only.
 ///
@@ -28,6 +28,14 @@ pub(super) fn view<'a>(
         BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => None,
     };
     View::new(run, verdict, baseline, texts.map(|texts| texts as &dyn TextSource), redactor)
+}
+
+/// Holds the folder for one run: the reports in it are of the same run.
+///
+/// # Errors
+/// `Busy` where another run holds it, `Io` where it cannot be written.
+pub(super) fn hold(folder: &Path) -> Result<Lock, StoreError> {
+    Lock::try_hold(&folder.join(".scoregate.lock"))
 }
 
 /// Writes every report that the settings ask for.

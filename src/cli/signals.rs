@@ -1,9 +1,11 @@
 //! SIGINT, SIGTERM, SIGHUP: the first cancels the run, which still writes its reports; the second ends the process.
+//! A file that outgrows its limit (SIGXFSZ) is an error of the write, not the end of the process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::exit_code::ExitCode;
+use crate::domain::{Event, EventSink};
 use crate::engine::{Canceller, Stop};
 
 /// Which signal came first: 0 none, else the exit code.
@@ -20,13 +22,14 @@ impl Caught {
 }
 
 /// Listens from now on; must be called within a runtime.
-pub(super) fn listen(canceller: Canceller) -> std::io::Result<Caught> {
+pub(super) fn listen(canceller: Canceller, events: Arc<dyn EventSink>) -> std::io::Result<Caught> {
     let caught = Caught::default();
     let seen = caught.clone();
     let mut signals = Signals::new()?;
     tokio::spawn(async move {
-        let first = signals.next().await;
+        let (first, signal) = signals.next().await;
         seen.0.store(first.code(), Ordering::SeqCst);
+        events.emit(Event::Cancelled { signal });
         canceller.cancel(Stop::Cancelled);
         signals.next().await;
         // The ledger is durable without a farewell.
@@ -46,6 +49,8 @@ struct Signals {
 impl Signals {
     fn new() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
+        // Once somebody listens, the signal ends nobody; the write it came with says what happened.
+        let _unheard = signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32))?;
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
@@ -53,11 +58,11 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> ExitCode {
+    async fn next(&mut self) -> (ExitCode, &'static str) {
         tokio::select! {
-            _ = self.interrupt.recv() => ExitCode::Interrupted,
-            _ = self.terminate.recv() => ExitCode::Terminated,
-            _ = self.hangup.recv() => ExitCode::Terminated,
+            _ = self.interrupt.recv() => (ExitCode::Interrupted, "SIGINT"),
+            _ = self.terminate.recv() => (ExitCode::Terminated, "SIGTERM"),
+            _ = self.hangup.recv() => (ExitCode::Terminated, "SIGHUP"),
         }
     }
 }
@@ -74,10 +79,10 @@ impl Signals {
         Ok(Self { interrupt: tokio::signal::windows::ctrl_c()?, stop: tokio::signal::windows::ctrl_break()? })
     }
 
-    async fn next(&mut self) -> ExitCode {
+    async fn next(&mut self) -> (ExitCode, &'static str) {
         tokio::select! {
-            _ = self.interrupt.recv() => ExitCode::Interrupted,
-            _ = self.stop.recv() => ExitCode::Terminated,
+            _ = self.interrupt.recv() => (ExitCode::Interrupted, "Ctrl-C"),
+            _ = self.stop.recv() => (ExitCode::Terminated, "Ctrl-Break"),
         }
     }
 }

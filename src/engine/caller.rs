@@ -1,6 +1,6 @@
 //! Carries out calls: ledger first, then within the limits, again while that can help, and kept before it is used.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use super::key::key_of;
 use super::retry::{RetryPolicy, Tries, wait};
 use crate::domain::{CallCounts, Event, EventSink, Failure, FailureKind, RetryClass, Side};
 use crate::net::{Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Transport};
-use crate::store::{Kept, Ledger, StoreError};
+use crate::store::{Found, Kept, Ledger, StoreError};
 
 /// The engine's transport.
 pub struct Caller {
@@ -23,6 +23,8 @@ pub struct Caller {
     counts: Counts,
     /// Why the ledger can no longer be relied upon: the first trouble with it.
     ledger_trouble: OnceLock<String>,
+    /// Altered rows are told once.
+    told_altered: AtomicBool,
 }
 
 #[derive(Default)]
@@ -51,6 +53,7 @@ impl Caller {
             events,
             counts: Counts::default(),
             ledger_trouble: OnceLock::new(),
+            told_altered: AtomicBool::new(false),
         }
     }
 
@@ -84,23 +87,12 @@ impl Caller {
                 Ok(receipt) => return Ok(receipt),
                 Err(rejection) => rejection,
             };
-            let rejection = self.bounded(rejection);
             let pause = wait(sent, rejection.hint.retry_after);
-            if let (RetryClass::Retry, Some(asked)) = (rejection.class, rejection.hint.retry_after) {
-                endpoint.hold(asked);
-            }
             let tried = tries.failed(rejection.kind == FailureKind::RateLimited, endpoint.accepted());
             let spent = tried >= self.retry.attempts || begun.elapsed().saturating_add(pause) > self.retry.max_elapsed;
             match rejection.class {
                 RetryClass::Retry if !spent => self.pause(call, &rejection, pause).await,
-                RetryClass::Endpoint => {
-                    if endpoint.stop(rejection.kind, &rejection.message) {
-                        let why = rejection.message.clone();
-                        self.events.emit(Event::EndpointStopped { endpoint: Arc::clone(&call.endpoint), why });
-                    }
-                    return Err(failure(call, rejection, sent));
-                }
-                RetryClass::Retry | RetryClass::Case | RetryClass::Unusable => {
+                RetryClass::Retry | RetryClass::Endpoint | RetryClass::Case | RetryClass::Unusable => {
                     return Err(failure(call, rejection, sent));
                 }
             }
@@ -122,6 +114,20 @@ impl Caller {
         }
     }
 
+    /// What the server's answer means for the other calls to it; to be said before anybody gets this call's slot.
+    fn heed(&self, call: &Call, endpoint: &Endpoint, rejection: &Rejection) {
+        match (rejection.class, rejection.hint.retry_after) {
+            (RetryClass::Retry, Some(asked)) => endpoint.hold(asked),
+            (RetryClass::Endpoint, _) => {
+                if endpoint.stop(rejection.kind, &rejection.message) {
+                    let why = rejection.message.clone();
+                    self.events.emit(Event::EndpointStopped { endpoint: Arc::clone(&call.endpoint), why });
+                }
+            }
+            (RetryClass::Retry | RetryClass::Case | RetryClass::Unusable, _) => {}
+        }
+    }
+
     /// The failure of a call whose answer cannot be looked up or kept; the first one is remembered.
     fn ledger_failure(&self, error: &StoreError) -> Failure {
         let trouble = self.ledger_trouble.get_or_init(|| error.to_string());
@@ -132,12 +138,28 @@ impl Caller {
     async fn recall(&self, key: [u8; 32], accept: &Accept<'_>) -> Result<Option<Receipt>, Failure> {
         let Some(ledger) = &self.ledger else { return Ok(None) };
         let kept = ledger.get(key).await.map_err(|error| self.ledger_failure(&error))?;
-        let Some(response) = kept.and_then(restore) else { return Ok(None) };
+        let kept = match kept {
+            Found::Nothing => return Ok(None),
+            Found::Kept(kept) => kept,
+            Found::Altered => {
+                self.tell_altered();
+                return Ok(None);
+            }
+        };
+        let Some(response) = restore(kept) else { return Ok(None) };
         if accept(&response).is_err() {
             return Ok(None);
         }
         self.counts.cache_hits.fetch_add(1, Ordering::Relaxed);
         Ok(Some(Receipt { attempts: 0, cached: true, latency: response.latency }))
+    }
+
+    fn tell_altered(&self) {
+        if !self.told_altered.swap(true, Ordering::Relaxed) {
+            let text = "warning: the ledger holds answers that something else than scoregate changed; they are not used, \
+                        and the calls are made again";
+            self.events.emit(Event::Note { text: text.to_owned() });
+        }
     }
 
     /// One attempt, kept before its slot is free again: what a kill can cost is never more than the slots. Outer error: it was not
@@ -171,7 +193,11 @@ impl Caller {
                 endpoint.accept();
                 Ok(self.keep(key, response, *sent).await?)
             }
-            Err(rejection) => Err(rejection),
+            Err(rejection) => {
+                let rejection = self.bounded(rejection);
+                self.heed(call, endpoint, &rejection);
+                Err(rejection)
+            }
         };
         drop(slot);
         Ok(kept)

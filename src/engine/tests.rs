@@ -161,6 +161,23 @@ async fn http_429_day_quota() {
     assert!(failure.message.contains("not evaluated"), "{}", failure.message);
 }
 
+/// The day's quota with the wait it comes with, or a wait longer than a call may take: nobody sits and waits.
+#[tokio::test]
+async fn http_429_day_quota_holds_nobody_back() {
+    let wait = Some(Duration::from_secs(86_400));
+    for class in [RetryClass::Endpoint, RetryClass::Retry] {
+        let spent = Err((FailureKind::RateLimited, class, wait));
+        let outside = Arc::new(Outside::answering("u", &[spent]));
+        let (caller, _canceller) = caller(&outside, None);
+        let begun = Instant::now();
+        let (one, two) = (call("u"), call("u"));
+        let (one, two) = tokio::join!(ask(&caller, &one), ask(&caller, &two));
+        let third = ask(&caller, &call("u")).await;
+        assert!(one.is_err() && two.is_err() && third.is_err());
+        assert!(begun.elapsed() < Duration::from_secs(5) && outside.seen() <= 2, "{:?}", begun.elapsed());
+    }
+}
+
 #[tokio::test]
 async fn ca_key() {
     let folder = tempfile::tempdir().unwrap();

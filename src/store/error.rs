@@ -17,9 +17,9 @@ pub enum StoreError {
     Newer { path: PathBuf, found: u64, known: u64 },
     #[error("{}: does not exist", path.display())]
     Absent { path: PathBuf },
-    /// Somebody else wrote the file since it was read.
-    #[error("{}: changed while it was being updated; run the command again", path.display())]
-    Conflict { path: PathBuf },
+    /// Somebody else is writing where this wants to write; `holder` is what they wrote about themselves.
+    #[error("{} is held by {}", path.display(), if holder.is_empty() { "another process" } else { holder })]
+    Busy { path: PathBuf, holder: String },
     #[error("ledger {}: {problem}", path.display())]
     Ledger { path: PathBuf, problem: String },
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior, params};
 use tokio::sync::oneshot;
 
 use super::StoreError;
@@ -35,6 +35,15 @@ struct Put {
     key: [u8; 32],
     kept: Kept,
     reply: Reply<()>,
+}
+
+/// What the ledger holds under a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    Nothing,
+    Kept(Kept),
+    /// A row whose digest does not fit: changed by something else than scoregate, and never used.
+    Altered,
 }
 
 enum Order {
@@ -73,11 +82,11 @@ impl Ledger {
         &self.path
     }
 
-    /// The kept answer for `key`; a row whose digest does not fit its content is treated as absent.
+    /// What is kept for `key`.
     ///
     /// # Errors
     /// `Ledger` where the database fails.
-    pub async fn get(&self, key: [u8; 32]) -> Result<Option<Kept>, StoreError> {
+    pub async fn get(&self, key: [u8; 32]) -> Result<Found, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.order(Order::Get(key, reply), answer).await
     }
@@ -165,17 +174,27 @@ fn serve(mut connection: Connection, inbox: &mpsc::Receiver<Order>) {
     }
 }
 
-fn find(connection: &Connection, key: &[u8; 32]) -> rusqlite::Result<Option<Kept>> {
+fn find(connection: &Connection, key: &[u8; 32]) -> rusqlite::Result<Found> {
     let mut statement =
         connection.prepare_cached("SELECT status, headers, body, latency_us, digest FROM call WHERE key = ?1")?;
-    let row = statement
-        .query_row([key.as_slice()], |row| {
-            let kept = Kept { status: row.get(0)?, headers: row.get(1)?, body: row.get(2)?, latency_us: row.get(3)? };
-            let digest: Vec<u8> = row.get(4)?;
-            Ok((kept, digest))
-        })
-        .optional()?;
-    Ok(row.filter(|(kept, digest)| digest.as_slice() == digest_of(key, kept).as_slice()).map(|(kept, _)| kept))
+    let row = statement.query_row([key.as_slice()], |row| {
+        let kept = Kept { status: row.get(0)?, headers: row.get(1)?, body: row.get(2)?, latency_us: row.get(3)? };
+        let digest: Vec<u8> = row.get(4)?;
+        Ok((kept, digest))
+    });
+    match row {
+        Ok((kept, digest)) if digest.as_slice() == digest_of(key, &kept).as_slice() => Ok(Found::Kept(kept)),
+        // Another content, or one of a type that is never written here.
+        Ok(_)
+        | Err(
+            rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::Utf8Error(..),
+        ) => Ok(Found::Altered),
+        Err(rusqlite::Error::QueryReturnedNoRows) => Ok(Found::Nothing),
+        Err(error) => Err(error),
+    }
 }
 
 fn keep(connection: &mut Connection, puts: &[Put]) -> rusqlite::Result<()> {
@@ -227,8 +246,8 @@ mod tests {
         ledger.put([1; 32], kept("paid")).await.unwrap();
         drop(ledger);
         let ledger = Ledger::open(&path).unwrap();
-        assert_eq!(ledger.get([1; 32]).await.unwrap(), Some(kept("paid")));
-        assert_eq!(ledger.get([2; 32]).await.unwrap(), None);
+        assert_eq!(ledger.get([1; 32]).await.unwrap(), Found::Kept(kept("paid")));
+        assert_eq!(ledger.get([2; 32]).await.unwrap(), Found::Nothing);
     }
 
     #[tokio::test]
@@ -238,8 +257,12 @@ mod tests {
         let ledger = Ledger::open(&path).unwrap();
         ledger.put([1; 32], kept("NO")).await.unwrap();
         drop(ledger);
-        Connection::open(&path).unwrap().execute("UPDATE call SET body = CAST('YES' AS BLOB)", []).unwrap();
-        assert_eq!(Ledger::open(&path).unwrap().get([1; 32]).await.unwrap(), None);
+        for edit in
+            ["body = CAST('YES' AS BLOB)", "body = 'YES'", "latency_us = 'x'", "status = 70000", "headers = x'ff'"]
+        {
+            Connection::open(&path).unwrap().execute(&format!("UPDATE call SET {edit}"), []).unwrap();
+            assert_eq!(Ledger::open(&path).unwrap().get([1; 32]).await.unwrap(), Found::Altered, "{edit}");
+        }
     }
 
     #[tokio::test]
@@ -267,9 +290,9 @@ mod tests {
         let put =
             |at: u8, status| Put { key: [at; 32], kept: Kept { status, ..kept("paid") }, reply: oneshot::channel().0 };
         keep(&mut connection, &[put(1, 200), put(2, 0)]).unwrap_err();
-        assert_eq!(find(&connection, &[1; 32]).unwrap(), None);
+        assert_eq!(find(&connection, &[1; 32]).unwrap(), Found::Nothing);
         keep(&mut connection, &[put(1, 200)]).unwrap();
-        assert_eq!(find(&connection, &[1; 32]).unwrap(), Some(kept("paid")));
+        assert_eq!(find(&connection, &[1; 32]).unwrap(), Found::Kept(kept("paid")));
     }
 
     #[test]

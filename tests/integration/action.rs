@@ -30,7 +30,7 @@ impl Runner {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
         for name in ["run.sh", "checksums.txt"] {
-            std::fs::copy(Path::new(ACTION).join(name), folder.path().join("action").join(name)).unwrap();
+            copy(&Path::new(ACTION).join(name), &folder.path().join("action").join(name));
         }
         let place = |name: &str| folder.path().join(name).display().to_string();
         let env = BTreeMap::from([
@@ -65,7 +65,9 @@ impl Runner {
 
     fn program(&self, name: &str) -> PathBuf {
         let path = self.path(name);
-        std::fs::write(&path, STAND_IN).unwrap();
+        let text = self.path("stand-in.txt");
+        std::fs::write(&text, STAND_IN).unwrap();
+        copy(&text, &path);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         path
     }
@@ -86,6 +88,12 @@ impl Runner {
     fn installed(&self) -> PathBuf {
         self.path("cache/scoregate/0.1.0").join(std::env::consts::ARCH)
     }
+}
+
+/// By a process of its own: a file that this one had open for writing may still be open in a child that another test is just
+/// starting, and the system runs no such file ("text file busy").
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success());
 }
 
 fn asset() -> String {

@@ -1,27 +1,8 @@
 //! The contract of exit codes, row by row, on the real binary.
 
-use std::path::Path;
-
-use crate::command::{code, err, out, scoregate};
+use crate::command::{check, folder};
 
 const SUITE: &str = "version: 1\nname: tiny\ndataset: { path: data.jsonl }\nevaluators:\n  exact_match: {}\n";
-
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (name, text) in files {
-        std::fs::write(folder.path().join(name), text).expect("a file");
-    }
-    folder
-}
-
-fn check(folder: &Path, arguments: &[&str], expected: i32) -> String {
-    let output = scoregate(folder, arguments);
-    let said = format!("{}{}", out(&output), err(&output));
-    assert_eq!(code(&output), expected, "{arguments:?}\n{said}");
-    let last = err(&output).lines().last().unwrap_or_default().to_owned();
-    assert!(last.starts_with(&format!("scoregate: exit {expected}:")), "the last line was: {last}");
-    said
-}
 
 const GOOD: &str = "{\"id\":\"a\",\"input\":\"?\",\"reference\":\"yes\",\"answer\":\"yes\"}\n";
 const BAD: &str = "{\"id\":\"a\",\"input\":\"?\",\"reference\":\"yes\",\"answer\":\"no\"}\n";

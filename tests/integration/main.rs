@@ -1,11 +1,13 @@
 //! Integration tests: one binary, a module per room. `support` holds what they share.
 
+#[cfg(unix)]
 mod action;
-
+mod baselines;
 #[path = "support/chat_server.rs"]
 mod chat_server;
 #[path = "support/command.rs"]
 mod command;
+mod datasets;
 mod determinism;
 mod documents;
 mod examples;
@@ -13,7 +15,21 @@ mod exit_codes;
 #[path = "support/fake_github.rs"]
 mod fake_github;
 mod github;
+mod http;
+mod junit;
+mod ledger;
+#[cfg(unix)]
 mod live;
+mod logs;
+#[cfg(unix)]
+mod programs;
 mod quickstart;
+#[path = "support/raw_server.rs"]
+mod raw_server;
 #[path = "support/runner.rs"]
 mod runner;
+#[cfg(unix)]
+mod runs;
+#[path = "support/tls_server.rs"]
+mod tls_server;
+mod verdicts;

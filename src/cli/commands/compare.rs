@@ -44,6 +44,7 @@ fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor) ->
         Format::Json => screen::data(&report::verdict_json(&view).map_err(Failed::CouldNot)?),
     }
     if let Some(folder) = out {
+        let _alone = reports::hold(folder)?;
         reports::write(&view, &report::ReportSettings::default(), folder)?;
     }
     Ok(Ending::because(ExitCode::of(verdict.exit_code), view.redactor().redact(&verdict.headline)))

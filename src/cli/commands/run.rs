@@ -67,6 +67,7 @@ fn carry_out(
         Some(path) => reference::of_file(path, &scales(&plan.header.metrics))?,
         None => reference::of_suite(&suite, &policy),
     };
+    let _alone = reports::hold(folder)?;
     let (run, caught) = measure(&suite, &dataset, plan, ledger, folder, env)?;
     let mut verdict = judge(&run, &baseline, &policy);
     if let Some(code) = caught.code() {
@@ -145,10 +146,10 @@ fn measure(
                 canceller.cancel(Stop::Deadline);
             });
         }
-        let caught = signals::listen(canceller)
-            .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
         let progress = report::Progress::stderr(progress_style(env), plan.redactor.clone());
         let events: Arc<dyn EventSink> = Arc::new(progress);
+        let caught = signals::listen(canceller, Arc::clone(&events))
+            .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
         let retry = (suite.run.retry_attempts, suite.run.retry_max_elapsed);
         let caller =
             Arc::new(Caller::new(attempts, ledger, plan.limits.workers, retry, cancel.clone(), Arc::clone(&events)));

@@ -47,7 +47,7 @@ pub enum Found {
 }
 
 enum Order {
-    Get([u8; 32], Reply<Option<Kept>>),
+    Get([u8; 32], Reply<Found>),
     Put(Put),
 }
 

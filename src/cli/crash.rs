@@ -9,6 +9,11 @@ pub(super) fn listen() {
     std::panic::set_hook(Box::new(|panic| screen::err(&told(panic))));
 }
 
+/// What `work` returns; `None` after a panic, which is told.
+pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).ok()
+}
+
 fn told(panic: &PanicHookInfo<'_>) -> String {
     let place = panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
     // A formatted message may hold anything; a literal one is ours.

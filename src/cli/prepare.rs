@@ -60,8 +60,11 @@ fn build(suite: Suite, mut problems: Diagnostics, env: &Env) -> Result<Prepared,
         Some(block) => block.settings::<ReportSettings>(&mut problems),
         None => Some(ReportSettings::default()),
     };
+    // A missing section is told already.
+    let told = suite.dataset.is_empty() && problems.has_errors();
     let dataset = match Dataset::open(&suite) {
         Ok(dataset) => Some(dataset),
+        Err(_) if told => None,
         Err(more) => {
             problems.extend(more);
             None
@@ -71,7 +74,13 @@ fn build(suite: Suite, mut problems: Diagnostics, env: &Env) -> Result<Prepared,
         problems.sort();
         return Err(problems.into());
     };
-    needs::check(&dataset, &evaluators)?;
+    let mut lacking = Diagnostics::default();
+    for found in [needs::check(&dataset, &evaluators), needs::must_pass(&dataset, &policy, suite.gate.as_ref())] {
+        found.err().into_iter().for_each(|more| lacking.extend(more));
+    }
+    if lacking.has_errors() {
+        return Err(lacking.into());
+    }
     problems.extend(dataset.warnings.clone());
     if !problems.is_empty() {
         problems.map_texts(|text| redactor.redact(text));

@@ -176,6 +176,11 @@ impl Policy {
             .collect()
     }
 
+    /// Ids and tags of the cases that must pass.
+    pub fn must_pass_selectors(&self) -> (&[String], &[String]) {
+        (&self.must_pass.ids, &self.must_pass.tags)
+    }
+
     /// The rules of a metric; the defaults for one without an entry.
     pub(crate) fn metric(&self, name: &str) -> MetricPolicy {
         self.metrics.get(name).cloned().unwrap_or_default()

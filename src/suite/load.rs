@@ -110,6 +110,19 @@ pub fn load_with_problems(path: &Path, env: &Env) -> Loaded {
     }
 }
 
+/// The name of the suite at `path`, masked, whatever else is wrong with the file; `None` where it does not say one.
+pub fn name(path: &Path, env: &Env) -> Option<String> {
+    if let Some(suite) = load_with_problems(path, env).suite {
+        return Some(Redactor::new(&suite.secrets).redact(&suite.name)).filter(|name| !name.is_empty());
+    }
+    // Not even YAML: a plain line says it all the same.
+    let text = decode(&path.to_string_lossy(), &bytes(path).ok()?).ok()?;
+    let value = text.lines().find_map(|line| line.strip_prefix("name:"))?;
+    let value = value.split(" #").next().unwrap_or_default().trim();
+    let bare = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+    Some(bare.unwrap_or(value).to_owned()).filter(|name| !name.is_empty() && !name.contains("${"))
+}
+
 impl Loaded {
     /// # Errors
     /// Every problem found so far.

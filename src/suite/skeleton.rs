@@ -43,7 +43,15 @@ pub(super) fn skeleton(mut root: Node, source: &Arc<Source>, diagnostics: &mut D
     let targets = taker.targets(diagnostics);
     let (models, evaluators) = (taker.models(diagnostics), taker.evaluators(diagnostics));
     let targets = if root.get("targets").is_some() { targets } else { taker.recorded() };
-    let (name, run) = spec.map_or_else(Default::default, |spec| (spec.name, spec.run.unwrap_or_default()));
+    // Other problems do not take the name away.
+    let written = root.get("name").and_then(|entry| match &entry.value.content {
+        Content::Text(text) => Some(text.to_string()),
+        _ => None,
+    });
+    let (name, run) = match spec {
+        Some(spec) => (spec.name, spec.run.unwrap_or_default()),
+        None => (written.unwrap_or_default(), RunSpec::default()),
+    };
     Skeleton {
         name,
         run,

@@ -11,7 +11,7 @@ use crate::cli::screen;
 use crate::domain::{Baseline, BaselineCase, BaselineRun, Env, MetricName};
 use crate::report::escape::terminal;
 use crate::report::number::{self, NONE, counted};
-use crate::store::{Lock, Texts, accept, pool, read_baseline, read_results, render_baseline, write_atomic};
+use crate::store::{Lock, Texts, accept, pool, read_baseline, read_results, render_baseline, tidy, write_atomic};
 
 /// Characters of a name, an id or a path.
 const NAME: usize = 200;
@@ -56,6 +56,7 @@ fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(), Failed>
     let name = to.file_name().unwrap_or_default().to_string_lossy();
     // What is read here must be what is replaced.
     let _alone = Lock::wait(&to.with_file_name(format!(".{name}.lock")))?;
+    tidy(to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")));
     if add {
         baseline = pool(read(to)?, baseline).map_err(Failed::CouldNot)?;
     }

@@ -21,7 +21,7 @@ use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
 use crate::report;
 use crate::report::escape::terminal;
 use crate::store::Ledger;
-use crate::suite::Suite;
+use crate::suite::{self, Suite};
 
 /// Where the reports go if nobody says otherwise.
 const FOLDER: &str = "scoregate-out";
@@ -30,26 +30,37 @@ const PATH: usize = 500;
 
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Failed> {
     let RunArgs {
-        input: SuiteInput { suite },
+        input: SuiteInput { suite: file },
         measure: MeasureArgs { workers, ledger },
         gate: GateArgs { baseline },
         report: ReportArgs { out },
         host: HostArgs { no_comment },
     } = args;
+    let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let stop = |failed: Failed| {
-        publish::stopped(&failed, env);
+        let key = (comment == Comment::Yes).then(|| suite::name(file, env)).flatten();
+        publish::stopped(&failed, publish::Started { key, since: &since }, env);
         failed
     };
-    let mut prepared = prepare(suite, env).map_err(stop)?;
+    let mut prepared = prepare(file, env).map_err(stop)?;
     if let Some(workers) = workers {
         prepared.plan.limits.workers = usize::from(*workers);
     }
     let named = prepared.reports.dir.clone().map(PathBuf::from);
     let folder = out.clone().or(named).unwrap_or_else(|| PathBuf::from(FOLDER));
-    let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let redactor = prepared.plan.redactor.clone();
-    let ended = carry_out(prepared, baseline.as_deref(), *ledger, &folder, comment, env);
+    let to = Destination { folder: &folder, comment, since: &since };
+    let ended = carry_out(prepared, baseline.as_deref(), *ledger, &to, env);
     ended.map_err(|failed| stop(failed.masked(&redactor)))
+}
+
+/// Where the results go.
+struct Destination<'a> {
+    folder: &'a Path,
+    comment: Comment,
+    /// When the run began.
+    since: &'a str,
 }
 
 /// Measures, judges, reports, publishes.
@@ -57,10 +68,10 @@ fn carry_out(
     prepared: Prepared,
     baseline: Option<&Path>,
     ledger: LedgerUse,
-    folder: &Path,
-    comment: Comment,
+    to: &Destination<'_>,
     env: &Env,
 ) -> Result<Ending, Failed> {
+    let Destination { folder, comment, since } = *to;
     let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
     let redactor = plan.redactor.clone();
     let baseline = match baseline {
@@ -94,6 +105,7 @@ fn carry_out(
         code,
         written: written.is_ok(),
         comment,
+        since,
     };
     finished.publish(env);
     match written {

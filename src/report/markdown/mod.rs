@@ -5,7 +5,10 @@
 //! section, worst first, sections closed, and counted.
 
 mod budget;
+mod marker;
 mod sections;
+
+pub use marker::{MARKER_START, marker};
 
 use super::clean::{Clean, Cleaner};
 use super::escape::markdown;
@@ -47,18 +50,11 @@ impl Size {
 
 /// With the marker that finds the comment again as its first line.
 pub(super) fn comment(view: &View<'_>, _settings: &ReportSettings) -> Result<Vec<u8>, String> {
-    Ok(format!("<!-- scoregate:{} -->\n{}", key(view), text(view, Size::Comment)).into_bytes())
+    Ok(format!("{}\n{}", marker(&view.comment_key()), text(view, Size::Comment)).into_bytes())
 }
 
 pub(super) fn summary(view: &View<'_>, _settings: &ReportSettings) -> Result<Vec<u8>, String> {
     Ok(text(view, Size::Summary(SUMMARY)).into_bytes())
-}
-
-/// The marker's key: nothing that could end a comment of HTML.
-fn key(view: &View<'_>) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.' | ' ');
-    let key: String = view.suite.as_str().chars().map(|letter| if plain(letter) { letter } else { '_' }).collect();
-    key.replace("--", "__")
 }
 
 /// The document without a marker.

@@ -25,6 +25,9 @@ pub(super) fn advice(run: &Run, verdict: &Verdict, troubles: &[Trouble], cleaner
             FailureKind::Malformed if !trouble.of_target => {
                 Some("check the model's `base_url`: what answers there keeps no form")
             }
+            FailureKind::Missing if trouble.of_target => {
+                Some("give these cases a recorded answer, or name a target under `targets` that is asked for one")
+            }
             kind => word::remedy(kind),
         };
         if let Some(remedy) = remedy {

@@ -20,3 +20,15 @@ fn told(panic: &PanicHookInfo<'_>) -> String {
     let words = panic.payload().downcast_ref::<&'static str>().map_or_else(String::new, |words| format!(": {words}"));
     format!("internal error at {place}{words}; please report it")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_caught_and_the_rest_goes_on() {
+        assert_eq!(caught(|| 1), Some(1));
+        let nothing: Vec<u8> = Vec::new();
+        assert_eq!(caught(|| nothing.first().copied().unwrap()), None);
+    }
+}

@@ -33,9 +33,15 @@ pub(super) fn view<'a>(
 /// Holds the folder for one run: the reports in it are of the same run. What killed runs left there is removed.
 ///
 /// # Errors
-/// `Busy` where another run holds it, `Io` where it cannot be written.
-pub(super) fn hold(folder: &Path) -> Result<Lock, StoreError> {
-    let lock = Lock::try_hold(&folder.join(".scoregate.lock"))?;
+/// Where another run holds it, or it cannot be written.
+pub(super) fn hold(folder: &Path) -> Result<Lock, Failed> {
+    let lock = Lock::try_hold(&folder.join(".scoregate.lock")).map_err(|error| match error {
+        StoreError::Io { source, .. } => Failed::CouldNot(format!(
+            "the reports' folder `{}` cannot be written: {source}; allow it, or choose another: `--out DIR`",
+            folder.display()
+        )),
+        error => error.into(),
+    })?;
     tidy(folder);
     Ok(lock)
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 pub enum StoreError {
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
-    /// The file is there and cannot be right. Never treated as missing.
-    #[error("{}:{line}: {problem}", path.display())]
+    /// The file is there and cannot be right. Never treated as missing. Line 0 is the whole file.
+    #[error("{}{}: {problem}", path.display(), at(*line))]
     Corrupt { path: PathBuf, line: u64, problem: String },
     /// Every bad line of a file of scores: (line, problem), and how many more there are.
     #[error("{}", lines(path, problems, *more))]
@@ -22,6 +22,10 @@ pub enum StoreError {
     Busy { path: PathBuf, holder: String },
     #[error("ledger {}: {problem}", path.display())]
     Ledger { path: PathBuf, problem: String },
+}
+
+fn at(line: u64) -> String {
+    if line == 0 { String::new() } else { format!(":{line}") }
 }
 
 fn lines(path: &std::path::Path, problems: &[(u64, String)], more: usize) -> String {

@@ -62,8 +62,12 @@ fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(), Failed>
     }
     write_atomic(to, render_baseline(&baseline)?.as_bytes())?;
     let cases = counted(baseline.cases.len() as u64, "case", "cases");
-    let (id, place) = (terminal(&run.header.id, NAME), terminal(&to.display().to_string(), NAME));
-    screen::out(&format!("accepted {cases} of run {id} into {place}\n"));
+    let place = terminal(&to.display().to_string(), NAME);
+    let of = match &*run.header.id {
+        "" => String::new(),
+        id => format!(" of run {}", terminal(id, NAME)),
+    };
+    screen::out(&format!("accepted {cases}{of} into {place}\n"));
     Ok(())
 }
 
@@ -75,14 +79,15 @@ fn of_pull_request(env: &Env) -> bool {
 }
 
 fn shown(baseline: &Baseline) -> String {
-    let mut text = format!("suite   {}\n", terminal(&baseline.suite, NAME));
+    let suite = if baseline.suite.is_empty() { NONE.to_owned() } else { terminal(&baseline.suite, NAME) };
+    let mut text = format!("suite   {suite}\n");
     for run in &baseline.runs {
         let part =
             |value: &Option<String>| value.as_deref().map_or_else(|| NONE.to_owned(), |text| terminal(text, NAME));
         let _ = writeln!(
             text,
             "run     {}  commit {}  date {}  by {}  trials {}",
-            terminal(&run.id, NAME),
+            if run.id.is_empty() { NONE.to_owned() } else { terminal(&run.id, NAME) },
             part(&run.commit),
             part(&run.date),
             part(&run.by),

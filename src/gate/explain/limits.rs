@@ -107,7 +107,8 @@ pub(crate) fn threshold(
     let (phrase, explanation) = match (finding.comparison.reason, reading.state) {
         (Reason::Missing, _) => {
             let text = format!(
-                "{subject} is at {mean}, but {missing} missing scores could change whether it is {}",
+                "{subject} is at {mean}, but {} could change whether it is {}",
+                count(missing as u64, "missing score", "missing scores"),
                 required(bound)
             );
             (text.clone(), format!("{text}: {measured}."))

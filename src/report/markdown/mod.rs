@@ -12,6 +12,7 @@ pub use marker::{MARKER_START, marker};
 
 use super::clean::{Clean, Cleaner};
 use super::escape::markdown;
+use super::number;
 use super::settings::ReportSettings;
 use super::view::View;
 use crate::domain::Decision;
@@ -73,7 +74,10 @@ pub(super) fn text(view: &View<'_>, size: Size) -> String {
     let open = view.verdict.decision != Decision::Passed || view.broken.iter().any(|shown| shown.decisive);
     doc.section(&folded(&title, open), &worse, CLOSE, view.broken_more, "cases", share);
     doc.section(
-        &list(&format!("Not measured: {} kinds of trouble", view.troubles.len())),
+        &list(&format!(
+            "Not measured: {}",
+            number::counted(view.troubles.len() as u64, "kind of trouble", "kinds of trouble")
+        )),
         &troubles(view),
         CLOSE,
         0,

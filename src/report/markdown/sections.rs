@@ -180,7 +180,8 @@ pub(super) fn notes(view: &View<'_>) -> String {
         let _ = writeln!(text, "- ℹ️ {}", shown(&note.cut(400)));
     }
     if view.notes.len() > NOTES {
-        let _ = writeln!(text, "- ℹ️ {} more notes in verdict.json", view.notes.len() - NOTES);
+        let more = crate::report::number::counted((view.notes.len() - NOTES) as u64, "more note", "more notes");
+        let _ = writeln!(text, "- ℹ️ {more} in verdict.json");
     }
     if !text.is_empty() {
         text.push('\n');

@@ -242,3 +242,11 @@ fn bad_lines_of_scores_are_told_in_plain_words_at_their_lines() {
     let said = check(place.path(), &["baseline", "show", "bad.jsonl"], 3);
     assert!(said.contains("no baseline") && said.contains("scoregate baseline update"), "{said}");
 }
+
+/// A JSONPath without quotes between braces is the mistake that everybody makes once.
+#[test]
+fn a_bracket_between_braces_is_told_to_need_quotes() {
+    let suite = format!("{SUITE}targets:\n  app: {{ http: {{ url: \"http://127.0.0.1:9\", answer: $.a[0].b }} }}\n");
+    let said = check(folder(&[("scoregate.yaml", &suite), ("data.jsonl", GOOD)]).path(), &["check"], 2);
+    assert!(said.contains("in quotes") && said.contains("scoregate.yaml:7:"), "{said}");
+}

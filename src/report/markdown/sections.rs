@@ -144,7 +144,7 @@ pub(super) fn troubles(view: &View<'_>) -> Vec<String> {
 pub(super) fn numbers(view: &View<'_>) -> Vec<String> {
     let known = |row: &&Row| row.p != NONE || row.moves != NONE || row.detectable != NONE;
     let row = |row: &Row| {
-        let seen = if row.detectable == NONE { NONE.to_owned() } else { format!("{} points", row.detectable) };
+        let seen = &row.detectable;
         format!(
             "| {} {} | {} | {} | {} | {} | {} | {seen} | {} |\n",
             row.mark.picture(),

@@ -58,21 +58,23 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, env: Env) -> u8 {
     code.code()
 }
 
+/// What the last line says of arguments that clap refuses.
+const REFUSED: &str = "the command line is wrong";
+
 /// Help and version are printed; a wrong command line is exit code 2, and where a run was meant its host hears of it.
 fn refused(error: &clap::Error, arguments: &[OsString], env: &Env) -> u8 {
     screen::clap(error);
     if !error.use_stderr() {
         return ExitCode::Passed.code();
     }
-    const REASON: &str = "the command line is wrong";
     let word = arguments.get(1).and_then(|word| word.to_str()).unwrap_or_default();
     let other = Cli::command().get_subcommands().any(|command| command.get_name() == word && word != "run");
     if !other {
         let said = error.to_string();
         let what = said.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        stopped(&Failed::usage("command-line", format!("{REASON}: {what}"), "see `scoregate run --help`"), env);
+        stopped(&Failed::usage("command-line", format!("{REFUSED}: {what}"), "see `scoregate run --help`"), env);
     }
-    screen::last_line(ExitCode::Usage, REASON);
+    screen::last_line(ExitCode::Usage, REFUSED);
     ExitCode::Usage.code()
 }
 

@@ -274,7 +274,9 @@ fn what_stops_a_run_is_annotated_where_it_is() {
     assert_eq!(error.properties["line"], "9");
     assert!(error.message.contains("`baseline`"), "{error:?}");
     assert!(step.summary.contains("could not evaluate") && step.summary.contains("basline"), "{}", step.summary);
-    assert!(github.seen().is_empty());
+    // Looked for a comment of an earlier run, and made none.
+    assert_eq!(github.log(), ["GET /repos/octo/demo/issues/12/comments"]);
+    assert!(github.comments().is_empty());
 }
 
 /// Files are named as the repository has them, wherever suite, step and checkout are.

@@ -67,11 +67,13 @@ fn build(suite: Suite, mut problems: Diagnostics, env: &Env) -> Result<Prepared,
             None
         }
     };
+    if let Some(dataset) = &dataset {
+        needs::check(&suite, dataset, &evaluators, policy.as_ref(), &mut problems);
+    }
     let (Some(policy), Some(reports), Some(dataset), false) = (policy, reports, dataset, problems.has_errors()) else {
         problems.sort();
         return Err(problems.into());
     };
-    needs::check(&dataset, &evaluators)?;
     problems.extend(dataset.warnings.clone());
     if !problems.is_empty() {
         problems.map_texts(|text| redactor.redact(text));

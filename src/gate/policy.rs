@@ -10,7 +10,7 @@ use super::settings::{
 };
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, MetricName, MetricSpec, ScoreKind};
-use crate::suite::Block;
+use crate::suite::{Block, Draft};
 
 /// Runs that a comparison uses where the suite does not say (statistics §1.5).
 pub(crate) const DEFAULT_RUNS: usize = 5;
@@ -149,10 +149,10 @@ impl Policy {
     /// **Errors**: `None` after pushing every problem.
     pub fn build(gate: Option<&Block>, metrics: &[MetricSpec], diagnostics: &mut Diagnostics) -> Option<Self> {
         let Some(block) = gate else { return Some(Self::default()) };
-        let settings: GateSettings = block.settings(diagnostics)?;
-        let mut checker = Checker::new(block);
+        let Draft { settings, sound } = block.draft::<GateSettings>(diagnostics)?;
+        let mut checker = Checker::new(block, sound);
         let policy = Self::checked(settings, metrics, &mut checker);
-        checker.finish(diagnostics).then_some(policy)
+        (checker.finish(diagnostics) && sound).then_some(policy)
     }
 
     /// JSON Schema of the section as written.

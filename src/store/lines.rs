@@ -24,23 +24,6 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// What is wrong with a line. Its number is the file's to say: to the parser every line is the first.
-    pub(super) fn json_problem(error: &serde_json::Error) -> String {
-        let (reason, column) = json_parts(error);
-        column.map_or_else(|| reason.clone(), |column| format!("{reason} (column {column})"))
-    }
-
-    /// The reason, and the byte column where the text stops being JSON; where it is JSON of another form, the column says nothing.
-    pub(super) fn json_parts(error: &serde_json::Error) -> (String, Option<usize>) {
-        let text = error.to_string();
-        let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
-        if error.is_syntax() || error.is_eof() {
-            (format!("not JSON: {reason}"), Some(error.column().max(1)))
-        } else {
-            (reason.to_owned(), None)
-        }
-    }
-
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
         let file = open(path)?;
         Ok(Self { path: path.to_owned(), reader: BufReader::new(file), number: 0, offset: 0 })
@@ -83,6 +66,23 @@ impl Lines {
 
     pub(super) fn corrupt(&self, problem: impl Into<String>) -> StoreError {
         StoreError::Corrupt { path: self.path.clone(), line: self.number, problem: problem.into() }
+    }
+}
+
+/// What is wrong with a line. Its number is the file's to say: to the parser every line is the first.
+pub(super) fn json_problem(error: &serde_json::Error) -> String {
+    let (reason, column) = json_parts(error);
+    column.map_or_else(|| reason.clone(), |column| format!("{reason} (column {column})"))
+}
+
+/// The reason, and the byte column where the text stops being JSON; where it is JSON of another form, the column says nothing.
+pub(super) fn json_parts(error: &serde_json::Error) -> (String, Option<usize>) {
+    let text = error.to_string();
+    let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
+    if error.is_syntax() || error.is_eof() {
+        (format!("not JSON: {reason}"), Some(error.column().max(1)))
+    } else {
+        (reason.to_owned(), None)
     }
 }
 

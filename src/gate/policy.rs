@@ -227,9 +227,9 @@ impl Policy {
 impl BaselinePolicy {
     /// `None` where no baseline is asked for, or after an error.
     fn checked(settings: BaselineSettings, checker: &mut Checker<'_>) -> Option<Self> {
-        match settings.from.as_deref() {
-            None | Some("file") => {}
-            Some("none") => return None,
+        let asked = match settings.from.as_deref() {
+            None | Some("file") => true,
+            Some("none") => false,
             Some(other) => {
                 checker.push(
                     "/baseline/from",
@@ -237,9 +237,9 @@ impl BaselinePolicy {
                     format!("this version cannot take a baseline from `{other}`"),
                     "use `from: file` with a `path` (a committed file), or `from: none`",
                 );
-                return None;
+                false
             }
-        }
+        };
         let runs = settings.runs.unwrap_or(DEFAULT_RUNS as u32);
         if !(1..=10).contains(&runs) {
             checker.push("/baseline/runs", "out-of-range", format!("runs is {runs}"), "a baseline pools 1 to 10 runs");
@@ -252,7 +252,7 @@ impl BaselinePolicy {
             }
             age
         });
-        Some(Self {
+        asked.then(|| Self {
             path: settings.path,
             runs: runs as usize,
             may_be_missing: settings.missing.unwrap_or_default() == FailOrWarn::Warn,

@@ -52,6 +52,20 @@ fn an_unknown_key_does_not_hide_the_wrong_values_beside_it() {
 }
 
 #[test]
+fn a_model_with_a_problem_hides_none_of_those_who_ask_it() {
+    let models =
+        "models: { judge: { provider: openai, model: m, temprature: 0, base_url: \"http://127.0.0.1:1/v1\" } }\n";
+    let targets = "targets: { app: { chat: { model: judge, prompt: \"{{ inptu }}\" } } }\n";
+    let evaluators = "evaluators: { faithfulness: { model: judge, threshold: 7 } }\n";
+    let gate = "gate: { baseline: { from: s3, runs: 50 } }\n";
+    let text = format!("{SUITE}dataset: {{ path: rows.jsonl }}\n{models}{targets}{evaluators}{gate}");
+    let place = folder(&[("scoregate.yaml", &text), ("rows.jsonl", ROWS)]);
+    let said = check(place.path(), &["check"], 2);
+    all(&said, &["unknown key `temprature`", "unknown variable `inptu`", "threshold 7", "from `s3`", "runs is 50"]);
+    assert!(!said.contains("not under `models`"), "{said}");
+}
+
+#[test]
 fn problems_in_rows_show_the_line_and_a_caret_at_the_value() {
     let json = "{\"id\": \"a\", \"input\": {\"text\": \"one?\"}}\n";
     let csv = "id,input,tags\n1,one?,\"[\"\"x\"\"]\"\n2,two?,x,y\n";

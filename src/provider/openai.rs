@@ -16,7 +16,7 @@ use crate::domain::{EndpointLimits, Env, Fingerprint, Secret, Usage};
 use crate::net::{
     Call, Deadlines, Dialect, Expected, HttpRequest, Rejection, Request, Response, Url, check_address, shown,
 };
-use crate::suite::{Block, Period};
+use crate::suite::{Block, Draft, Period};
 
 pub(super) const KIND: Kind = Kind {
     name: "openai",
@@ -115,13 +115,20 @@ struct OpenAi {
 }
 
 fn build(block: &Block, env: &Env, diagnostics: &mut Diagnostics) -> Option<Built> {
-    let settings: OpenAiSettings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<OpenAiSettings>(diagnostics)?;
     let base = settings.base_url.as_deref().unwrap_or(DEFAULT_BASE);
     let url = address(block, base, diagnostics);
     let headers = Headers::build(block, "/headers", &settings.headers.clone().unwrap_or_default(), diagnostics);
-    let key = key(block, &settings, headers.as_ref(), env, diagnostics);
+    // A key that is not there may be what is wrong.
+    let key = match sound || settings.api_key.is_some() {
+        true => key(block, &settings, headers.as_ref(), env, diagnostics),
+        false => None,
+    };
     let extra = extra(block, &settings, diagnostics);
     let (url, mut headers, key, ()) = (url?, headers?, key?, extra?);
+    if !sound {
+        return None;
+    }
     let mut secrets = Vec::new();
     if let Some(key) = key {
         headers.credentials.push(("Authorization".to_owned(), key.header));

@@ -22,7 +22,7 @@ mod scores;
 mod write;
 
 pub use baseline::{BASELINE_SCHEMA, read_baseline, render_baseline};
-pub use error::StoreError;
+pub use error::{BadLine, StoreError};
 pub use first_line::FileKind;
 pub use ledger::{Found, Kept, Ledger};
 pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};

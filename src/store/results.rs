@@ -9,7 +9,7 @@ use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use super::first_line::FirstLine;
-use super::lines::{LINE_LIMIT, Lines, open};
+use super::lines::{LINE_LIMIT, Lines, json_problem, open};
 use super::run_builder::RunBuilder;
 use super::scores::read_scores;
 use super::write::{persist, share, temporary};
@@ -152,7 +152,7 @@ fn read_outcomes(mut reader: Lines, header: RunHeader) -> Result<Run, StoreError
             Ok(kind) => kind,
             // A killed run leaves half a line at the end; what was complete before it counts.
             Err(_) if line.last => break,
-            Err(error) => return Err(reader.corrupt(error.to_string())),
+            Err(error) => return Err(reader.corrupt(json_problem(&error))),
         };
         match kind.kind.as_deref() {
             Some("outcome") => {
@@ -199,7 +199,7 @@ impl Texts {
         serde_json::from_str(&text).map_err(|error| StoreError::Corrupt {
             path: self.path.clone(),
             line: 0,
-            problem: format!("no outcome at byte {offset}: {error}"),
+            problem: format!("no outcome at byte {offset}: {}", json_problem(&error)),
         })
     }
 }

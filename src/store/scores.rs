@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::lines::{Line, Lines};
+use super::lines::{Line, Lines, json_parts};
 use super::run_builder::{RunBuilder, cell};
-use super::{FailureLine, ScoreLine, StoreError};
+use super::{BadLine, FailureLine, ScoreLine, StoreError};
 use crate::domain::{
     Cell, Completion, Direction, FailureKind, MetricSpec, Run, RunHeader, ScoreKind, Side, SkipReason, TrialRecord,
 };
@@ -58,7 +58,7 @@ pub(super) fn read_scores(mut reader: Lines, first: Line, declared: &[MetricSpec
             Err(problem) => {
                 bad += 1;
                 if problems.len() < NAMED {
-                    problems.push((reader.number, problem));
+                    problems.push(BadLine { line: reader.number, ..problem });
                 }
             }
         }
@@ -71,8 +71,16 @@ pub(super) fn read_scores(mut reader: Lines, first: Line, declared: &[MetricSpec
     group(checked, &metrics, &reader)
 }
 
-fn check(line: &Line, number: u64, declared: &[MetricSpec]) -> Result<Checked, String> {
-    let small: SmallLine = serde_json::from_str(&line.text).map_err(|error| wrong_form(&line.text, &error))?;
+fn check(line: &Line, number: u64, declared: &[MetricSpec]) -> Result<Checked, BadLine> {
+    let bad = |problem: String| BadLine { line: 0, column: None, problem };
+    let small: SmallLine = serde_json::from_str(&line.text).map_err(|error| {
+        let (_, column) = json_parts(&error);
+        let column = column.map(|column| {
+            let before = line.text.as_bytes().get(..column.saturating_sub(1)).unwrap_or_default();
+            u32::try_from(String::from_utf8_lossy(before).chars().count()).unwrap_or(u32::MAX).saturating_add(1)
+        });
+        BadLine { column, ..bad(wrong_form(&line.text, &error)) }
+    })?;
     let kind =
         declared.iter().find(|metric| *metric.name == *small.metric).map_or(ScoreKind::UNIT, |metric| metric.kind);
     let failure = small.error.as_ref().map(|error| FailureLine {
@@ -93,7 +101,7 @@ fn check(line: &Line, number: u64, declared: &[MetricSpec]) -> Result<Checked, S
     let cell = cell(&score, kind).map_err(|problem| {
         let undeclared = !declared.iter().any(|metric| *metric.name == *small.metric);
         let hint = "; where its scale is another, say so in the suite: `gate.metrics.NAME.type` and `range`";
-        if undeclared && small.value.is_some() { format!("{problem}{hint}") } else { problem }
+        bad(if undeclared && small.value.is_some() { format!("{problem}{hint}") } else { problem })
     })?;
     Ok(Checked { line: small, cell, offset: line.offset, number })
 }
@@ -158,7 +166,7 @@ fn group(checked: Vec<Checked>, metrics: &[MetricSpec], reader: &Lines) -> Resul
         *lines += 1;
         place(builder, &one, column, metrics.len()).map_err(|problem| StoreError::Lines {
             path: reader.path.clone(),
-            problems: vec![(one.number, problem)],
+            problems: vec![BadLine { line: one.number, column: None, problem }],
             more: 0,
         })?;
     }

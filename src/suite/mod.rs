@@ -24,7 +24,7 @@ mod skeleton;
 mod spec;
 mod validate;
 
-pub use block::Block;
+pub use block::{Block, Draft};
 pub use load::{Budget, Loaded, RunSettings, Suite, load, load_with_problems, name};
 pub use path::{PathError, inside, resolve};
 pub use schema::{SchemaParts, schema};

@@ -37,7 +37,7 @@ pub(super) fn skeleton(mut root: Node, source: &Arc<Source>, diagnostics: &mut D
     drop_empty_sections(&mut root);
     not_available(&mut root, source, diagnostics);
     let whole = block(&hollow(&root), label("", "suite", "suite", root.span), source);
-    let spec: Option<SuiteSpec> = whole.settings(diagnostics);
+    let spec: Option<SuiteSpec> = whole.draft(diagnostics).map(|draft| draft.settings);
     let taker = Taker { root: &root, source };
     let dataset = taker.dataset();
     let targets = taker.targets(diagnostics);
@@ -48,15 +48,20 @@ pub(super) fn skeleton(mut root: Node, source: &Arc<Source>, diagnostics: &mut D
         Content::Text(text) => Some(text.to_string()),
         _ => None,
     });
+    let run_block = taker.whole("run");
     let (name, run) = match spec {
-        Some(spec) => (spec.name, spec.run.unwrap_or_default()),
-        None => (written.unwrap_or_default(), RunSpec::default()),
+        Some(spec) => (spec.name, spec.run),
+        // Its problems are told above; what can be read of it is still checked.
+        None => (
+            written.unwrap_or_default(),
+            run_block.as_ref().and_then(|run| run.draft(&mut Diagnostics::default())).map(|draft| draft.settings),
+        ),
     };
     Skeleton {
         name,
-        run,
+        run: run.unwrap_or_default(),
         record: record(&root),
-        run_block: taker.whole("run"),
+        run_block,
         dataset,
         targets,
         models,

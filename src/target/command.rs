@@ -18,7 +18,7 @@ use crate::net::{
     BoxFuture, Call, CommandRequest, Deadlines, Dialect, Expected, Purpose, Rejection, Request, Response, Transport,
     exchange,
 };
-use crate::suite::{Block, Period};
+use crate::suite::{Block, Draft, Period};
 use crate::text::template::{FillError, Template};
 
 pub(super) const KIND: Kind = Kind {
@@ -103,7 +103,7 @@ struct Command {
 fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Target>> {
     let short = block.value.is_array().then(|| short_form(block));
     let block = short.as_ref().unwrap_or(block);
-    let settings: CommandSettings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<CommandSettings>(diagnostics)?;
     let argv = argv(block, &settings.argv, diagnostics);
     let environment = environment(block, settings.env.unwrap_or_default(), diagnostics);
     let structured = settings.answer.is_some() || settings.contexts.is_some() || settings.context_ids.is_some();
@@ -127,6 +127,9 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
         ),
     };
     let (argv, (environment, credentials), paths) = (argv?, environment?, paths?);
+    if !sound {
+        return None;
+    }
     Some(Box::new(Command {
         endpoint: block.name.clone(),
         argv,

@@ -20,7 +20,7 @@ use crate::net::{
     check_address, classify, exchange, first_words, shown,
 };
 use crate::provider::Headers;
-use crate::suite::{Block, Period};
+use crate::suite::{Block, Draft, Period};
 use crate::text::template::{FillError, JsonTemplate, Template};
 
 pub(super) const KIND: Kind = Kind {
@@ -137,7 +137,7 @@ enum Body {
 }
 
 fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Target>> {
-    let settings: HttpSettings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<HttpSettings>(diagnostics)?;
     let url = address(block, &settings.url, diagnostics);
     let method = method(block, settings.method.as_deref(), diagnostics);
     let written = settings.headers.unwrap_or_default();
@@ -168,6 +168,9 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
         diagnostics,
     );
     let (url, method, (headers, credentials), body, paths) = (url?, method?, headers?, body?, paths?);
+    if !sound {
+        return None;
+    }
     Some(Box::new(Http {
         endpoint: block.name.clone(),
         method,

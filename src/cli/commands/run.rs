@@ -77,7 +77,15 @@ fn carry_out(
     let redactor = plan.redactor.clone();
     let baseline = match baseline {
         Some(path) => reference::of_file(path, &scales(&plan.header.metrics))?,
-        None => reference::of_suite(&suite, &policy),
+        None => {
+            let baseline = reference::of_suite(&suite, &policy);
+            let mut told = reference::foretell(&suite, &policy, &baseline);
+            if !told.is_empty() {
+                told.map_texts(|text| redactor.redact(text));
+                screen::diagnostics(&told);
+            }
+            baseline
+        }
     };
     let _alone = reports::hold(folder)?;
     let (run, caught) = measure(&suite, &dataset, plan, ledger, folder, env)?;

@@ -160,7 +160,12 @@ fn run_settings_are_checked() {
     let found = brief(&format!("{SMALL}run: {{ workers: 0, timeout: 0s, ledger: ../x, tials: 1 }}\n"));
     assert_eq!(
         found,
-        ["out-of-range 5:17 `workers` must be at least 1, found the number 0", "unknown-key 5:47 unknown key `tials`"]
+        [
+            "out-of-range 5:17 `workers` must be at least 1, found the number 0",
+            "out-of-range 5:29 `timeout` must be more than nothing",
+            "path 5:41 `../x` leads out of the project",
+            "unknown-key 5:47 unknown key `tials`"
+        ]
     );
     let found = brief(&format!("{SMALL}run: {{ timeout: 0s, ledger: ../x }}\n"));
     assert_eq!(found[0], "out-of-range 5:17 `timeout` must be more than nothing");

@@ -7,6 +7,7 @@ use super::policy::MustPass;
 use crate::diagnostic::Diagnostic;
 use crate::domain::Case;
 use crate::suite::Block;
+use crate::text::suggest;
 
 /// Tags of the cases that a message lists.
 const LISTED: usize = 12;
@@ -58,7 +59,12 @@ impl Unmatched<'_> {
         } else {
             format!("the cases have {}", known.join(", "))
         };
-        let tags = self.tags.iter().map(|tag| problem("tag", "tags", tag).help(help.clone()));
+        let seen = || self.seen.iter().map(String::as_str);
+        let tags = self.tags.iter().map(|tag| {
+            let help =
+                suggest::did_you_mean(tag.1, seen()).map_or_else(|| help.clone(), |meant| format!("{meant}; {help}"));
+            problem("tag", "tags", tag).help(help)
+        });
         ids.chain(tags).collect()
     }
 }

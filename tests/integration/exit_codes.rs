@@ -182,12 +182,12 @@ fn a_must_pass_selector_that_selects_nothing_is_2() {
     let suite = format!("{SUITE}gate:\n  must_pass: {{ ids: [a, b], tags: [critcal, critical] }}\n");
     for command in ["run", "check"] {
         let said = check(folder(&[("scoregate.yaml", &suite), ("data.jsonl", row)]).path(), &[command], 2);
-        assert!(said.contains("no selected case has the id `b`") && said.contains("scoregate.yaml:7:"), "{said}");
+        assert!(said.contains("no case has the id `b`") && said.contains("scoregate.yaml:7:"), "{said}");
         assert!(said.contains("did you mean `critical`?"), "{said}");
         assert!(said.contains("2 problems"), "{said}");
     }
     let untagged = folder(&[("scoregate.yaml", &suite), ("data.jsonl", GOOD)]);
-    assert!(check(untagged.path(), &["run"], 2).contains("map the column with `fields.tags`"));
+    assert!(check(untagged.path(), &["run"], 2).contains("no case has any tag"));
 }
 
 /// Without a baseline a missed threshold names the cases that miss it, the worst first.

@@ -117,7 +117,13 @@ fn compare_names_the_line_of_a_broken_file_and_shows_it() {
     let said = check(place.path(), &["compare", "scores.jsonl"], 2);
     all(
         &said,
-        &["scores.jsonl:3:13", "3 | {\"case\":\"b\",,}", "scores.jsonl:4:", "4 | {\"case\":\"c\"}", "missing field"],
+        &[
+            "scores.jsonl:3:13",
+            "3 | {\"case\":\"b\",,}",
+            "scores.jsonl:4:",
+            "4 | {\"case\":\"c\"}",
+            "missing key `metric`",
+        ],
     );
     assert!(!said.contains("line 1"), "{said}");
     let said = check(place.path(), &["compare", "results.jsonl"], 2);

@@ -121,8 +121,13 @@ impl From<Diagnostics> for Failed {
 impl From<StoreError> for Failed {
     fn from(error: StoreError) -> Self {
         match &error {
-            StoreError::Absent { .. } | StoreError::Newer { .. } => {
-                Self::usage("unreadable-file", error.to_string(), "check the path and the version of scoregate")
+            StoreError::Absent { .. } => Self::usage(
+                "unreadable-file",
+                error.to_string(),
+                "check the path, which counts from the current folder",
+            ),
+            StoreError::Newer { .. } => {
+                Self::usage("unreadable-file", error.to_string(), "see `scoregate --version` for this one's")
             }
             StoreError::Lines { path, problems, more } => {
                 let mut all = Diagnostics::default();

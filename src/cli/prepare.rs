@@ -17,9 +17,6 @@ use crate::report::ReportSettings;
 use crate::suite::{self, Block, Loaded, Suite};
 use crate::target;
 
-/// Calls in flight per endpoint where nothing is said.
-const WORKERS: usize = 4;
-
 /// A suite that can be run.
 pub(super) struct Prepared {
     pub(super) suite: Suite,
@@ -56,8 +53,11 @@ fn build(suite: Suite, mut problems: Diagnostics, env: &Env) -> Result<Prepared,
         Some(block) => block.settings::<ReportSettings>(&mut problems),
         None => Some(ReportSettings::default()),
     };
+    // A missing section is told already.
+    let told = suite.dataset.is_empty() && problems.has_errors();
     let dataset = match Dataset::open(&suite) {
         Ok(dataset) => Some(dataset),
+        Err(_) if told => None,
         Err(more) => {
             problems.extend(more);
             None
@@ -76,7 +76,7 @@ fn build(suite: Suite, mut problems: Diagnostics, env: &Env) -> Result<Prepared,
         screen::diagnostics(&problems);
     }
     let header = header(&suite, &models, &dataset, &targets, metrics, env);
-    let limits = Limits { workers: suite.run.workers.unwrap_or(WORKERS), trials: suite.run.trials };
+    let limits = Limits { workers: suite.run.workers, trials: suite.run.trials };
     let plan = Plan { header, targets, evaluators, limits, redactor };
     Ok(Prepared { suite, dataset, plan, policy, reports })
 }

@@ -107,7 +107,14 @@ pub fn read_baseline(path: &Path, place: &str) -> Result<Baseline, StoreError> {
     let text = std::str::from_utf8(&bytes).map_err(|_| corrupt(0, "the file is not UTF-8".to_owned()))?;
     let mut lines = text.lines().enumerate();
     let (_, first) = lines.next().ok_or_else(|| corrupt(0, "the file is empty".to_owned()))?;
-    let version: FirstLine = serde_json::from_str(first).map_err(|error| corrupt(1, json_problem(&error)))?;
+    let version: FirstLine = serde_json::from_str(first).map_err(|error| {
+        corrupt(1, format!("the first line is damaged, or this is no baseline: {}", json_problem(&error)))
+    })?;
+    if version.kind.is_none() {
+        let problem =
+            "this is no baseline: the first line is none of its headers; `scoregate baseline update` writes one";
+        return Err(corrupt(1, problem.to_owned()));
+    }
     if let Some(found) = version.schema.filter(|found| *found > BASELINE_SCHEMA) {
         return Err(StoreError::Newer { path: path.to_owned(), found, known: BASELINE_SCHEMA });
     }

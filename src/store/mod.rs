@@ -30,4 +30,4 @@ pub use lock::Lock;
 pub use pool::{accept, pool};
 pub use results::{RESULTS_SCHEMA, ResultsWriter, Texts, read_results, read_runs};
 pub(crate) use run_builder::RunBuilder;
-pub use write::write_atomic;
+pub use write::{tidy, write_atomic};

@@ -12,7 +12,7 @@ use super::first_line::FirstLine;
 use super::lines::{LINE_LIMIT, Lines, json_problem, open};
 use super::run_builder::RunBuilder;
 use super::scores::read_scores;
-use super::write::{persist, share};
+use super::write::{persist, share, temporary};
 use super::{OutcomeLine, StoreError};
 use crate::domain::{Completion, MetricSpec, Outcome, Redactor, Run, RunHeader};
 
@@ -51,7 +51,7 @@ impl ResultsWriter {
         let fail = |source| StoreError::Io { path: path.to_owned(), source };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(fail)?;
-        let file = tempfile::Builder::new().prefix(".scoregate-").tempfile_in(folder).map_err(fail)?;
+        let file = temporary(folder).map_err(fail)?;
         share(file.as_file()).map_err(fail)?;
         let mut writer = Self { path: path.to_owned(), file: BufWriter::new(file), redactor, offset: 0, outcomes: 0 };
         writer.line(&Written::Run { schema: RESULTS_SCHEMA, header })?;

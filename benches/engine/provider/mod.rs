@@ -100,7 +100,8 @@ impl Provider {
             if let Request::Chat(body) = &request {
                 self.state().counts.ended(random::hash(body), &answer, sent);
             }
-            if !sent || answer.ends() {
+            // Whoever asks for the counters reads to the end.
+            if !sent || answer.ends() || matches!(request, Request::Stats) {
                 return;
             }
         }

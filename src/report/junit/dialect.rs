@@ -130,7 +130,7 @@ impl Growing {
         let mut writer = Writer::new(vec![b'\n']);
         let head = if empty { Event::Empty(head) } else { Event::Start(head) };
         writer.write_event(head).map_err(|error| error.to_string())?;
-        body.splice(self.from..self.from, writer.into_inner());
+        drop(body.splice(self.from..self.from, writer.into_inner()));
         if !empty {
             body.extend_from_slice(b"\n</testsuite>");
         }
@@ -217,7 +217,7 @@ pub(super) fn document(
         root.push_attribute(("timestamp", timestamp));
     }
     write(Event::Start(root))?;
-    body.splice(0..0, writer.into_inner());
+    drop(body.splice(0..0, writer.into_inner()));
     body.extend_from_slice(b"\n</testsuites>\n");
     Ok(body)
 }

@@ -131,6 +131,7 @@ fn header(
     metrics: Vec<MetricSpec>,
     env: &Env,
 ) -> RunHeader {
+    let checkout = git::Checkout::of(&suite.folder, env);
     let now = jiff::Timestamp::now();
     let started = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     // Two runs of one suite within a second are two runs: a baseline takes each of them once.
@@ -140,8 +141,8 @@ fn header(
         suite: suite.name.clone(),
         suite_digest: Some(suite.digest),
         dataset_digest: Some(dataset.digest),
-        commit: git::commit(&suite.folder, env),
-        branch: git::branch(&suite.folder, env),
+        commit: checkout.commit,
+        branch: checkout.branch,
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         started: Some(started),
         targets: targets.iter().map(|target| target.name.clone()).collect(),

@@ -92,7 +92,7 @@ impl ResultsWriter {
     fn line(&mut self, line: &Written<'_>) -> Result<(), StoreError> {
         let fail = |source| StoreError::Io { path: self.path.clone(), source };
         let text = serde_json::to_string(line).map_err(|error| fail(std::io::Error::other(error)))?;
-        let text = self.redactor.redact(&text);
+        let text = self.redactor.redact_cow(&text);
         self.file.write_all(text.as_bytes()).and_then(|()| self.file.write_all(b"\n")).map_err(fail)?;
         self.offset += text.len() as u64 + 1;
         Ok(())

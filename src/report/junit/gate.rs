@@ -2,7 +2,7 @@
 
 use junit_report::{Duration, TestCase, TestResult};
 
-use super::Suite;
+use super::Part;
 use super::dialect::{Extra, cdata};
 use super::label::{Labels, Taken};
 use crate::domain::{Comparison, RuleKind, Severity};
@@ -15,8 +15,8 @@ use crate::report::word;
 const MESSAGE: usize = 300;
 const BODY: usize = 4_000;
 
-pub(super) fn suite(view: &View<'_>, labels: &Labels) -> Suite {
-    let mut suite = Suite::new(view, "gate");
+pub(super) fn suite(view: &View<'_>, labels: &Labels) -> Part {
+    let mut suite = Part::new(view, "gate");
     let mut taken = Taken::default();
     // What is only reported is no test.
     for rule in view.verdict.rules.iter().filter(|rule| rule.rule != RuleKind::Reported) {

@@ -4,6 +4,8 @@
 //! between the stages. Every call goes through the [`Caller`], which asks the ledger first, holds the limits, retries what can succeed, and
 //! keeps the answer on disk before it is used; where it cannot be kept, nothing more is sent and the run is not complete. Outcomes are written in the data set's order, whatever order they finish in.
 //!
+//! A [`Tape`] records what each call came to, or plays it back instead of the [`Caller`].
+//!
 //! Promise: planned = the sum of outcomes; one bad job never costs another; a cancelled run ends within a second.
 
 mod caller;
@@ -14,6 +16,7 @@ mod key;
 mod plan;
 mod retry;
 mod schedule;
+mod tape;
 #[cfg(test)]
 mod tests;
 
@@ -21,3 +24,4 @@ pub use caller::Caller;
 pub use cancel::{Cancel, Canceller, Stop, cancellation};
 pub use plan::{Limits, Plan};
 pub use schedule::{EngineError, run};
+pub use tape::Tape;

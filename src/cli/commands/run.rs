@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cli::args::{GateArgs, HostArgs, LedgerUse, MeasureArgs, ReportArgs, RunArgs, SuiteInput};
+use crate::cli::cassette::{self, Source};
 use crate::cli::ending::Ending;
 use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
@@ -14,7 +15,7 @@ use crate::cli::signals::Caught;
 use crate::cli::{publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
 use crate::domain::{Decision, Env, EventSink, FailureKind, MetricSpec, RetryClass, Run, Verdict};
-use crate::engine::{self, Caller, Plan, Stop, cancellation};
+use crate::engine::{self, Caller, Plan, Stop, Tape, cancellation};
 use crate::evaluator;
 use crate::gate::judge;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
@@ -31,7 +32,7 @@ const PATH: usize = 500;
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Failed> {
     let RunArgs {
         input: SuiteInput { suite },
-        measure: MeasureArgs { workers, ledger },
+        measure: MeasureArgs { workers, ledger, record, record_mode, replay },
         gate: GateArgs { baseline },
         report: ReportArgs { out },
         host: HostArgs { no_comment },
@@ -40,7 +41,12 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         publish::stopped(&failed, env);
         failed
     };
-    let mut prepared = prepare(suite, env).map_err(stop)?;
+    // Nothing is sent in a replay, so credentials may be missing.
+    let prepared = match replay {
+        Some(_) => prepare(suite, &env.clone().with_stand_ins()),
+        None => prepare(suite, env),
+    };
+    let mut prepared = prepared.map_err(stop)?;
     if let Some(workers) = workers {
         prepared.plan.limits.workers = usize::from(*workers);
     }
@@ -48,7 +54,12 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
     let folder = out.clone().or(named).unwrap_or_else(|| PathBuf::from(FOLDER));
     let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let redactor = prepared.plan.redactor.clone();
-    let ended = carry_out(prepared, baseline.as_deref(), *ledger, &folder, comment, env);
+    let source = match (replay, record) {
+        (Some(path), _) => Source::Cassette(path),
+        (None, Some(path)) => Source::Outside { ledger: *ledger, record: Some((path, *record_mode)) },
+        (None, None) => Source::Outside { ledger: *ledger, record: None },
+    };
+    let ended = carry_out(prepared, baseline.as_deref(), source, &folder, comment, env);
     ended.map_err(|failed| stop(failed.masked(&redactor)))
 }
 
@@ -56,7 +67,7 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
 fn carry_out(
     prepared: Prepared,
     baseline: Option<&Path>,
-    ledger: LedgerUse,
+    source: Source<'_>,
     folder: &Path,
     comment: Comment,
     env: &Env,
@@ -68,7 +79,9 @@ fn carry_out(
         None => reference::of_suite(&suite, &policy),
     };
     let _alone = reports::hold(folder)?;
-    let (run, caught) = measure(&suite, &dataset, plan, ledger, folder, env)?;
+    let tape = source.tape(&plan.header, &redactor)?;
+    let (run, caught) = measure(&suite, &dataset, plan, source.ledger(), tape.as_ref(), folder, env)?;
+    let recorded = tape.as_deref().map_or(Ok(()), |tape| cassette::ended(tape, &run));
     let mut verdict = judge(&run, &baseline, &policy);
     if let Some(code) = caught.code() {
         cancelled(&mut verdict, &run, code);
@@ -79,7 +92,7 @@ fn carry_out(
     let texts = reports::texts(&run)?;
     let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
     screen::out(&report::screen(&view, report::Screen::stdout()));
-    let written = reports::write(&view, &settings, folder);
+    let written = reports::write(&view, &settings, folder).and(recorded);
     screen::out(&format!("\nreports: {}\n", terminal(&folder.display().to_string(), PATH)));
     let code = match &written {
         Ok(()) => ExitCode::of(verdict.exit_code),
@@ -121,11 +134,13 @@ fn measure(
     dataset: &Dataset,
     plan: Plan,
     ledger: LedgerUse,
+    tape: Option<&Arc<Tape>>,
     folder: &Path,
     env: &Env,
 ) -> Result<(Run, Caught), Failed> {
     // Recorded answers cost nothing, so there is nothing to keep and nobody to call.
-    let calls = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
+    let asks = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
+    let calls = asks && tape.is_none_or(|tape| !tape.is_all());
     let ledger = match ledger {
         LedgerUse::On if calls => Some(Arc::new(Ledger::open(&suite.run.ledger)?)),
         LedgerUse::On | LedgerUse::Off => None,
@@ -151,8 +166,8 @@ fn measure(
         let caught = signals::listen(canceller, Arc::clone(&events))
             .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
         let retry = (suite.run.retry_attempts, suite.run.retry_max_elapsed);
-        let caller =
-            Arc::new(Caller::new(attempts, ledger, plan.limits.workers, retry, cancel.clone(), Arc::clone(&events)));
+        let caller = Caller::new(attempts, ledger, plan.limits.workers, retry, cancel.clone(), Arc::clone(&events));
+        let caller = Arc::new(caller.with_tape(tape.cloned()));
         let results = folder.join("results.jsonl");
         let run = engine::run(Arc::new(plan), dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;
         Ok((run, caught))

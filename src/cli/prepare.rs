@@ -17,9 +17,6 @@ use crate::report::ReportSettings;
 use crate::suite::{self, Block, Loaded, Suite};
 use crate::target;
 
-/// Calls in flight per endpoint where nothing is said.
-const WORKERS: usize = 4;
-
 /// A suite that can be run.
 pub(super) struct Prepared {
     pub(super) suite: Suite,
@@ -44,12 +41,8 @@ pub(super) fn prepare(path: &Path, env: &Env) -> Result<Prepared, Failed> {
 fn build(suite: Suite, mut problems: Diagnostics, env: &Env) -> Result<Prepared, Failed> {
     let models = provider::build(&suite.models, env, &mut problems);
     let context = target::BuildContext { suite: &suite, models: &models.by_name };
-    let targets: Vec<target::Ready> = suite
-        .targets
-        .iter()
-        .filter(|block| !waits_for_model(block, &suite, &models))
-        .filter_map(|block| target::build(block, &context, &mut problems))
-        .collect();
+    let targets: Vec<target::Ready> =
+        suite.targets.iter().filter_map(|block| target::build(block, &context, &mut problems)).collect();
     let evaluators = evaluators(&suite, &models, env, &mut problems);
     let token = host::detect(env).map(|context| context.secrets()).unwrap_or_default();
     let secrets: Vec<Secret> = suite.secrets.iter().chain(&models.secrets).chain(&token).cloned().collect();
@@ -60,25 +53,30 @@ fn build(suite: Suite, mut problems: Diagnostics, env: &Env) -> Result<Prepared,
         Some(block) => block.settings::<ReportSettings>(&mut problems),
         None => Some(ReportSettings::default()),
     };
+    // A missing section is told already.
+    let told = suite.dataset.is_empty() && problems.has_errors();
     let dataset = match Dataset::open(&suite) {
         Ok(dataset) => Some(dataset),
+        Err(_) if told => None,
         Err(more) => {
             problems.extend(more);
             None
         }
     };
+    if let Some(dataset) = &dataset {
+        needs::check(&suite, dataset, &evaluators, policy.as_ref(), &mut problems);
+    }
     let (Some(policy), Some(reports), Some(dataset), false) = (policy, reports, dataset, problems.has_errors()) else {
         problems.sort();
         return Err(problems.into());
     };
-    needs::check(&dataset, &evaluators)?;
     problems.extend(dataset.warnings.clone());
     if !problems.is_empty() {
         problems.map_texts(|text| redactor.redact(text));
         screen::diagnostics(&problems);
     }
     let header = header(&suite, &models, &dataset, &targets, metrics, env);
-    let limits = Limits { workers: suite.run.workers.unwrap_or(WORKERS), trials: suite.run.trials };
+    let limits = Limits { workers: suite.run.workers, trials: suite.run.trials };
     let plan = Plan { header, targets, evaluators, limits, redactor };
     Ok(Prepared { suite, dataset, plan, policy, reports })
 }
@@ -110,8 +108,14 @@ fn evaluators(suite: &Suite, models: &Models, env: &Env, problems: &mut Diagnost
     let context = BuildContext { env, models: &models.by_name, deadlines };
     let known: Vec<&str> = evaluator::kinds().map(|kind| kind.info.name).collect();
     let mut ready = Vec::new();
-    for block in suite.evaluators.iter().filter(|block| !waits_for_model(block, suite, models)) {
+    for block in &suite.evaluators {
         match evaluator::kinds().find(|kind| kind.info.name == &*block.kind) {
+            Some(kind) if waits_for_model(block, suite, models) => {
+                let mut found = Diagnostics::default();
+                let _unfit = (kind.build)(block, &context, &mut found);
+                let own = found.iter().filter(|problem| problem.code != "unknown-model");
+                own.cloned().for_each(|problem| problems.push(problem));
+            }
             Some(kind) => ready.extend((kind.build)(block, &context, problems)),
             None => problems.push(block.unknown_kind("evaluator", known.iter().copied())),
         }

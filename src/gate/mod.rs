@@ -24,6 +24,7 @@ mod number;
 mod policy;
 mod reported;
 mod scene;
+mod selectors;
 mod settings;
 mod sheet;
 mod single;
@@ -34,6 +35,7 @@ mod threshold;
 
 pub use judge::judge;
 pub use policy::{BaselinePolicy, Policy};
+pub use selectors::Unmatched;
 
 use crate::domain::Baseline;
 

@@ -28,7 +28,7 @@ pub use cassette::{
     CASSETTE_SCHEMA, CallKey, CallLine, Cassette, CassetteEnd, CassetteHeader, CassetteWriter, RequestLine,
     ResponseLine,
 };
-pub use error::StoreError;
+pub use error::{BadLine, StoreError};
 pub use first_line::FileKind;
 pub use ledger::{Found, Kept, Ledger};
 pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};
@@ -36,4 +36,4 @@ pub use lock::Lock;
 pub use pool::{accept, pool};
 pub use results::{RESULTS_SCHEMA, ResultsWriter, Texts, read_results, read_runs};
 pub(crate) use run_builder::RunBuilder;
-pub use write::write_atomic;
+pub use write::{tidy, write_atomic};

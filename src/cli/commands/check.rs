@@ -4,7 +4,7 @@ use crate::cli::args::SuiteInput;
 use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
 use crate::cli::prepare::prepare;
-use crate::cli::screen;
+use crate::cli::{reference, screen};
 use crate::domain::Env;
 use crate::report::escape::terminal;
 use crate::report::number::counted;
@@ -16,6 +16,12 @@ pub(in crate::cli) fn execute(args: &SuiteInput, env: &Env) -> Result<Ending, Fa
     let SuiteInput { suite } = args;
     let prepared = prepare(suite, env)?;
     let plan = &prepared.plan;
+    let baseline = reference::of_suite(&prepared.suite, &prepared.policy);
+    let mut told = reference::foretell(&prepared.suite, &prepared.policy, &baseline);
+    if !told.is_empty() {
+        told.map_texts(|text| plan.redactor.redact(text));
+        screen::diagnostics(&told);
+    }
     let metrics = plan.evaluators.len() as u64;
     screen::out(&format!(
         "{}: {}, {}, {}, {} a case: {}, {}\n",

@@ -1,6 +1,7 @@
 //! `scoregate run [SUITE]`: the only place that knows what follows what.
 
 use std::io::IsTerminal as _;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,14 +16,14 @@ use crate::cli::signals::Caught;
 use crate::cli::{publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
 use crate::domain::{Decision, Env, EventSink, FailureKind, MetricSpec, RetryClass, Run, Verdict};
-use crate::engine::{self, Caller, Plan, Stop, Tape, cancellation};
+use crate::engine::{self, Caller, CallerSettings, Plan, RetryPolicy, Stop, Tape, cancellation};
 use crate::evaluator;
 use crate::gate::judge;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
 use crate::report;
 use crate::report::escape::terminal;
 use crate::store::Ledger;
-use crate::suite::Suite;
+use crate::suite::{self, Suite};
 
 /// Where the reports go if nobody says otherwise.
 const FOLDER: &str = "scoregate-out";
@@ -31,36 +32,47 @@ const PATH: usize = 500;
 
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Failed> {
     let RunArgs {
-        input: SuiteInput { suite },
+        input: SuiteInput { suite: file },
         measure: MeasureArgs { workers, ledger, record, record_mode, replay },
         gate: GateArgs { baseline },
         report: ReportArgs { out },
         host: HostArgs { no_comment },
     } = args;
+    let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let stop = |failed: Failed| {
-        publish::stopped(&failed, env);
+        let key = (comment == Comment::Yes).then(|| suite::name(file, env)).flatten();
+        publish::stopped(&failed, publish::Started { key, since: &since }, env);
         failed
     };
     // Nothing is sent in a replay, so credentials may be missing.
     let prepared = match replay {
-        Some(_) => prepare(suite, &env.clone().with_stand_ins()),
-        None => prepare(suite, env),
+        Some(_) => prepare(file, &env.clone().with_stand_ins()),
+        None => prepare(file, env),
     };
     let mut prepared = prepared.map_err(stop)?;
     if let Some(workers) = workers {
-        prepared.plan.limits.workers = usize::from(*workers);
+        prepared.plan.limits.workers = NonZeroUsize::new(usize::from(*workers));
     }
     let named = prepared.reports.dir.clone().map(PathBuf::from);
     let folder = out.clone().or(named).unwrap_or_else(|| PathBuf::from(FOLDER));
-    let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let redactor = prepared.plan.redactor.clone();
     let source = match (replay, record) {
         (Some(path), _) => Source::Cassette(path),
         (None, Some(path)) => Source::Outside { ledger: *ledger, record: Some((path, *record_mode)) },
         (None, None) => Source::Outside { ledger: *ledger, record: None },
     };
-    let ended = carry_out(prepared, baseline.as_deref(), source, &folder, comment, env);
+    let to = Destination { folder: &folder, comment, since: &since };
+    let ended = carry_out(prepared, baseline.as_deref(), source, &to, env);
     ended.map_err(|failed| stop(failed.masked(&redactor)))
+}
+
+/// Where the results go.
+struct Destination<'a> {
+    folder: &'a Path,
+    comment: Comment,
+    /// When the run began.
+    since: &'a str,
 }
 
 /// Measures, judges, reports, publishes.
@@ -68,15 +80,23 @@ fn carry_out(
     prepared: Prepared,
     baseline: Option<&Path>,
     source: Source<'_>,
-    folder: &Path,
-    comment: Comment,
+    to: &Destination<'_>,
     env: &Env,
 ) -> Result<Ending, Failed> {
+    let Destination { folder, comment, since } = *to;
     let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
     let redactor = plan.redactor.clone();
     let baseline = match baseline {
         Some(path) => reference::of_file(path, &scales(&plan.header.metrics))?,
-        None => reference::of_suite(&suite, &policy),
+        None => {
+            let baseline = reference::of_suite(&suite, &policy);
+            let mut told = reference::foretell(&suite, &policy, &baseline);
+            if !told.is_empty() {
+                told.map_texts(|text| redactor.redact(text));
+                screen::diagnostics(&told);
+            }
+            baseline
+        }
     };
     let _alone = reports::hold(folder)?;
     let tape = source.tape(&plan.header, &redactor)?;
@@ -107,6 +127,7 @@ fn carry_out(
         code,
         written: written.is_ok(),
         comment,
+        since,
     };
     finished.publish(env);
     match written {
@@ -165,8 +186,13 @@ fn measure(
         let events: Arc<dyn EventSink> = Arc::new(progress);
         let caught = signals::listen(canceller, Arc::clone(&events))
             .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
-        let retry = (suite.run.retry_attempts, suite.run.retry_max_elapsed);
-        let caller = Caller::new(attempts, ledger, plan.limits.workers, retry, cancel.clone(), Arc::clone(&events));
+        let settings = CallerSettings {
+            workers: plan.limits.workers,
+            retry: RetryPolicy { attempts: suite.run.retry_attempts, max_elapsed: suite.run.retry_max_elapsed },
+            budget: suite.run.budget,
+            shards: 1,
+        };
+        let caller = Caller::new(attempts, ledger, settings, cancel.clone(), Arc::clone(&events));
         let caller = Arc::new(caller.with_tape(tape.cloned()));
         let results = folder.join("results.jsonl");
         let run = engine::run(Arc::new(plan), dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;

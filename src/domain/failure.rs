@@ -64,6 +64,8 @@ pub enum FailureKind {
     Internal,
     /// Read from a file that gives only words.
     Recorded,
+    /// A replay was asked for a call that its cassette does not hold.
+    NotRecorded,
 }
 
 impl FailureKind {
@@ -94,6 +96,7 @@ impl FailureKind {
             Self::NoAnswer => "no_answer",
             Self::Internal => "internal",
             Self::Recorded => "recorded",
+            Self::NotRecorded => "not_recorded",
         }
     }
 }

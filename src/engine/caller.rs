@@ -10,6 +10,7 @@ use super::cancel::{Cancel, Stop};
 use super::key::key_of;
 use super::limiter::{Landing, Limiter, LimiterState, Limiters};
 use super::retry::{RetryPolicy, Tries, wait};
+use super::tape::{Seat, Tape};
 use crate::domain::{CallCounts, Complaint, Event, EventSink, Failure, FailureKind, RetryClass, Side, Spent, Usage};
 use crate::net::{
     Accept, Attempt, BoxFuture, Call, Dialect, Purpose, Receipt, Rejection, Request, Response, Transport, rate_hint,
@@ -42,6 +43,7 @@ pub struct Caller {
     ledger_trouble: OnceLock<String>,
     /// Altered rows are told once.
     told_altered: AtomicBool,
+    tape: Option<Arc<Tape>>,
 }
 
 #[derive(Default)]
@@ -71,7 +73,23 @@ impl Caller {
             counts: Counts::default(),
             ledger_trouble: OnceLock::new(),
             told_altered: AtomicBool::new(false),
+            tape: None,
         }
+    }
+
+    /// The same with a tape, which records what calls come to, or knows it already.
+    #[must_use]
+    pub fn with_tape(self, tape: Option<Arc<Tape>>) -> Self {
+        Self { tape, ..self }
+    }
+
+    pub(super) fn tape(&self) -> Option<&Tape> {
+        self.tape.as_deref()
+    }
+
+    /// The caller for the calls that one target's case needs.
+    pub(super) fn seat<'a>(&'a self, target: &'a str) -> Seat<'a> {
+        Seat::new(self, target)
     }
 
     /// Why nothing more is sent although the run was not cancelled: the ledger failed, or the budget is used up.
@@ -93,12 +111,13 @@ impl Caller {
     /// Requests so far; what they ask for is not known here, so `repairs` is 0.
     pub fn counts(&self) -> CallCounts {
         let repeats = self.attempts.repeats();
-        CallCounts {
+        let own = CallCounts {
             requests: self.counts.requests.load(Ordering::Relaxed).saturating_add(repeats),
             retries: self.counts.retries.load(Ordering::Relaxed).saturating_add(repeats),
             cache_hits: self.counts.cache_hits.load(Ordering::Relaxed),
             repairs: 0,
-        }
+        };
+        self.tape.as_ref().map_or(own, |tape| tape.counts(own))
     }
 
     /// The limiter of the call's endpoint.
@@ -111,7 +130,7 @@ impl Caller {
         })
     }
 
-    async fn carry_out(&self, call: &Call, accept: &Accept<'_>) -> Result<Receipt, Failure> {
+    pub(super) async fn carry_out(&self, call: &Call, accept: &Accept<'_>) -> Result<Receipt, Failure> {
         let key = key_of(call);
         if let Some(receipt) = self.recall(key, accept).await? {
             return Ok(receipt);
@@ -332,7 +351,7 @@ fn restore(kept: Kept) -> Option<Response> {
     })
 }
 
-fn failure(call: &Call, rejection: Rejection, attempts: u32) -> Failure {
+pub(super) fn failure(call: &Call, rejection: Rejection, attempts: u32) -> Failure {
     let tries = if attempts > 1 { format!(" ({attempts} attempts)") } else { String::new() };
     let side = match call.purpose {
         Purpose::Target => Side::Target,
@@ -349,6 +368,9 @@ fn failure(call: &Call, rejection: Rejection, attempts: u32) -> Failure {
 
 impl Transport for Caller {
     fn send<'a>(&'a self, call: &'a Call, accept: &'a Accept<'a>) -> BoxFuture<'a, Result<Receipt, Failure>> {
-        Box::pin(self.carry_out(call, accept))
+        match &self.tape {
+            None => Box::pin(self.carry_out(call, accept)),
+            Some(tape) => Box::pin(tape.send(self, "", call, accept)),
+        }
     }
 }

@@ -4,6 +4,8 @@
 //! between the stages. Every call goes through the [`Caller`], which asks the ledger first, holds the limits, retries what can succeed, and
 //! keeps the answer on disk before it is used; where it cannot be kept, nothing more is sent and the run is not complete. Outcomes are written in the data set's order, whatever order they finish in.
 //!
+//! A [`Tape`] records what each call came to, or plays it back instead of the [`Caller`].
+//!
 //! Promise: planned = the sum of outcomes; one bad job never costs another; a cancelled run ends within a second.
 
 mod budget;
@@ -15,6 +17,7 @@ mod limiter;
 mod plan;
 mod retry;
 mod schedule;
+mod tape;
 #[cfg(test)]
 mod tests;
 
@@ -24,3 +27,4 @@ pub use limiter::LimiterState;
 pub use plan::{Limits, Plan};
 pub use retry::RetryPolicy;
 pub use schedule::{EngineError, run};
+pub use tape::Tape;

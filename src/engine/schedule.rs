@@ -199,7 +199,10 @@ async fn start(
     let _waited_for = pending.enter(&job);
     let task = {
         let (plan, job) = (Arc::clone(&plan), job.clone());
-        tokio::spawn(async move { carry_out(&plan, &job, caller.as_ref()).await })
+        tokio::spawn(async move {
+            let target = plan.targets.get(job.target).map(|target| Arc::clone(&target.name)).unwrap_or_default();
+            carry_out(&plan, &job, &caller.seat(&target)).await
+        })
     };
     match task.await {
         Ok(done) => Ok(done),

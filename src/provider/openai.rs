@@ -193,7 +193,8 @@ fn key(
     let named = settings.api_key.as_deref().filter(|key| !key.trim().is_empty());
     let is_authorization = |(name, _): &(String, Secret)| name.eq_ignore_ascii_case("authorization");
     let in_headers = headers.is_some_and(|headers| headers.credentials.iter().any(is_authorization));
-    let (place, name, value) = match (named, env.get(DEFAULT_KEY)) {
+    let of_environment = env.credential(DEFAULT_KEY);
+    let (place, name, value) = match (named, of_environment.as_deref()) {
         (Some(key), _) => ("/api_key", "api_key", key),
         (None, _) if settings.base_url.is_some() || in_headers => return Some(None),
         (None, Some(key)) => ("", DEFAULT_KEY, key),

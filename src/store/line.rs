@@ -128,6 +128,13 @@ impl From<&Failure> for FailureLine {
     }
 }
 
+impl From<FailureLine> for Failure {
+    fn from(line: FailureLine) -> Self {
+        let FailureLine { kind, side, message, attempts, raw } = line;
+        Self { kind, side, message, attempts, raw }
+    }
+}
+
 impl From<&Context> for ContextLine {
     fn from(context: &Context) -> Self {
         if context.id.is_none() && context.score.is_none() {

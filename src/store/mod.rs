@@ -1,14 +1,16 @@
-//! Every byte we keep, each file with a version: results, baselines, the ledger.
+//! Every byte we keep, each file with a version: results, baselines, the ledger, cassettes.
 //!
 //! ```text
 //! Outcome ─► results.jsonl ─► Run ─► accept, pool ─► Baseline ─► baseline file
 //! Call    ─► ledger (one row, committed before its answer is used) ─► the same call later
+//!          └► cassette (one line, as far as the run used it) ─► the same run without network
 //! ```
 //!
 //! Promise: a file is old or new, never half ([`write_atomic`]); a file that cannot be right is `Corrupt` and left as it is, never
 //! taken for missing; what was committed to the ledger survives any kill. Reports are bytes of the room `report`, written by `cli`.
 
 mod baseline;
+mod cassette;
 mod error;
 mod first_line;
 mod ledger;
@@ -22,6 +24,10 @@ mod scores;
 mod write;
 
 pub use baseline::{BASELINE_SCHEMA, read_baseline, render_baseline};
+pub use cassette::{
+    CASSETTE_SCHEMA, CallKey, CallLine, Cassette, CassetteEnd, CassetteHeader, CassetteWriter, RequestLine,
+    ResponseLine,
+};
 pub use error::{BadLine, StoreError};
 pub use first_line::FileKind;
 pub use ledger::{Found, Kept, Ledger};

@@ -68,6 +68,8 @@ fn flags_stand_under_the_heading_of_their_file() {
         ("Input:", "[SUITE]"),
         ("Run:", "--workers"),
         ("Run:", "--ledger"),
+        ("Run:", "--record"),
+        ("Run:", "--replay"),
         ("Gate:", "--baseline"),
         ("Report:", "--out"),
         ("Host:", "--no-comment"),

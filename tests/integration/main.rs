@@ -3,6 +3,8 @@
 #[cfg(unix)]
 mod action;
 mod baselines;
+#[cfg(unix)]
+mod cassettes;
 #[path = "support/chat_server.rs"]
 mod chat_server;
 #[path = "support/command.rs"]

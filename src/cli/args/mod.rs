@@ -16,7 +16,7 @@ pub(super) use host::HostArgs;
 pub(super) use input::{ResultsInput, SuiteInput};
 pub(super) use output::{Format, OutputArgs};
 pub(super) use report::ReportArgs;
-pub(super) use run::{LedgerUse, MeasureArgs};
+pub(super) use run::{LedgerUse, MeasureArgs, RecordMode};
 
 /// Decides whether a change to an LLM or RAG application may merge.
 #[derive(Debug, Parser)]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cli::args::{GateArgs, HostArgs, LedgerUse, MeasureArgs, ReportArgs, RunArgs, SuiteInput};
+use crate::cli::cassette::{self, Source};
 use crate::cli::ending::Ending;
 use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
@@ -15,7 +16,7 @@ use crate::cli::signals::Caught;
 use crate::cli::{publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
 use crate::domain::{Decision, Env, EventSink, FailureKind, MetricSpec, RetryClass, Run, Verdict};
-use crate::engine::{self, Caller, CallerSettings, Plan, RetryPolicy, Stop, cancellation};
+use crate::engine::{self, Caller, CallerSettings, Plan, RetryPolicy, Stop, Tape, cancellation};
 use crate::evaluator;
 use crate::gate::judge;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
@@ -32,7 +33,7 @@ const PATH: usize = 500;
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Failed> {
     let RunArgs {
         input: SuiteInput { suite: file },
-        measure: MeasureArgs { workers, ledger },
+        measure: MeasureArgs { workers, ledger, record, record_mode, replay },
         gate: GateArgs { baseline },
         report: ReportArgs { out },
         host: HostArgs { no_comment },
@@ -44,15 +45,25 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         publish::stopped(&failed, publish::Started { key, since: &since }, env);
         failed
     };
-    let mut prepared = prepare(file, env).map_err(stop)?;
+    // Nothing is sent in a replay, so credentials may be missing.
+    let prepared = match replay {
+        Some(_) => prepare(file, &env.clone().with_stand_ins()),
+        None => prepare(file, env),
+    };
+    let mut prepared = prepared.map_err(stop)?;
     if let Some(workers) = workers {
         prepared.plan.limits.workers = NonZeroUsize::new(usize::from(*workers));
     }
     let named = prepared.reports.dir.clone().map(PathBuf::from);
     let folder = out.clone().or(named).unwrap_or_else(|| PathBuf::from(FOLDER));
     let redactor = prepared.plan.redactor.clone();
+    let source = match (replay, record) {
+        (Some(path), _) => Source::Cassette(path),
+        (None, Some(path)) => Source::Outside { ledger: *ledger, record: Some((path, *record_mode)) },
+        (None, None) => Source::Outside { ledger: *ledger, record: None },
+    };
     let to = Destination { folder: &folder, comment, since: &since };
-    let ended = carry_out(prepared, baseline.as_deref(), *ledger, &to, env);
+    let ended = carry_out(prepared, baseline.as_deref(), source, &to, env);
     ended.map_err(|failed| stop(failed.masked(&redactor)))
 }
 
@@ -68,7 +79,7 @@ struct Destination<'a> {
 fn carry_out(
     prepared: Prepared,
     baseline: Option<&Path>,
-    ledger: LedgerUse,
+    source: Source<'_>,
     to: &Destination<'_>,
     env: &Env,
 ) -> Result<Ending, Failed> {
@@ -88,7 +99,9 @@ fn carry_out(
         }
     };
     let _alone = reports::hold(folder)?;
-    let (run, caught) = measure(&suite, &dataset, plan, ledger, folder, env)?;
+    let tape = source.tape(&plan.header, &redactor)?;
+    let (run, caught) = measure(&suite, &dataset, plan, source.ledger(), tape.as_ref(), folder, env)?;
+    let recorded = tape.as_deref().map_or(Ok(()), |tape| cassette::ended(tape, &run));
     let mut verdict = judge(&run, &baseline, &policy);
     if let Some(code) = caught.code() {
         cancelled(&mut verdict, &run, code);
@@ -99,7 +112,7 @@ fn carry_out(
     let texts = reports::texts(&run)?;
     let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
     screen::out(&report::screen(&view, report::Screen::stdout()));
-    let written = reports::write(&view, &settings, folder);
+    let written = reports::write(&view, &settings, folder).and(recorded);
     screen::out(&format!("\nreports: {}\n", terminal(&folder.display().to_string(), PATH)));
     let code = match &written {
         Ok(()) => ExitCode::of(verdict.exit_code),
@@ -142,11 +155,13 @@ fn measure(
     dataset: &Dataset,
     plan: Plan,
     ledger: LedgerUse,
+    tape: Option<&Arc<Tape>>,
     folder: &Path,
     env: &Env,
 ) -> Result<(Run, Caught), Failed> {
     // Recorded answers cost nothing, so there is nothing to keep and nobody to call.
-    let calls = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
+    let asks = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
+    let calls = asks && tape.is_none_or(|tape| !tape.is_all());
     let ledger = match ledger {
         LedgerUse::On if calls => Some(Arc::new(Ledger::open(&suite.run.ledger)?)),
         LedgerUse::On | LedgerUse::Off => None,
@@ -177,7 +192,8 @@ fn measure(
             budget: suite.run.budget,
             shards: 1,
         };
-        let caller = Arc::new(Caller::new(attempts, ledger, settings, cancel.clone(), Arc::clone(&events)));
+        let caller = Caller::new(attempts, ledger, settings, cancel.clone(), Arc::clone(&events));
+        let caller = Arc::new(caller.with_tape(tape.cloned()));
         let results = folder.join("results.jsonl");
         let run = engine::run(Arc::new(plan), dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;
         Ok((run, caught))

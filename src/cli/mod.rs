@@ -1,14 +1,16 @@
 //! The command line: choose, connect, exit. The only room that knows all the others.
 //!
 //! ```text
-//! args ─► commands/run: prepare ─► reference ─► engine ─► gate ─► reports ─► publish ─► Ending
-//!                 compare: reference ─► gate ─► reports        └► Failed (failure) ─► exit_code, last line
+//! args ─► commands/run: prepare (select, shard) ─► reference ─► engine ─► conclude: gate ─► reports ─► publish ─► Ending
+//!                 merge: reference ─► store ─► conclude                 └► Failed (failure) ─► exit_code, last line
+//!                 compare: reference ─► gate ─► reports
 //! ```
 //!
 //! Standard output carries what was asked for, standard error progress and diagnostics; the last line there repeats exit code and reason.
 
 mod args;
 mod commands;
+mod conclude;
 mod crash;
 mod ending;
 mod exit_code;
@@ -21,6 +23,8 @@ mod reference;
 mod reports;
 mod schema;
 mod screen;
+mod select;
+mod shard;
 mod signals;
 
 use std::ffi::OsString;
@@ -65,6 +69,7 @@ fn dispatch(cli: Cli, env: &Env) -> Result<Ending, Failed> {
         Command::Run(args) => commands::run::execute(&args, env),
         Command::Check(args) => commands::check::execute(&args, env),
         Command::Compare(args) => commands::compare::execute(&args, env),
+        Command::Merge(args) => commands::merge::execute(&args, env),
         Command::Baseline(args) => commands::baseline::execute(&args, env),
         Command::Schema => commands::schema::execute(),
         Command::Completions(args) => commands::completions::execute(&args),

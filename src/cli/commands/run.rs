@@ -1,36 +1,30 @@
 //! `scoregate run [SUITE]`: the only place that knows what follows what.
 
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::cli::args::{GateArgs, HostArgs, LedgerUse, MeasureArgs, ReportArgs, RunArgs, SuiteInput};
+use crate::cli::conclude::Measured;
 use crate::cli::ending::Ending;
-use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
-use crate::cli::prepare::{Prepared, prepare};
+use crate::cli::prepare::{Prepared, divided, prepare};
 use crate::cli::publish::Comment;
 use crate::cli::signals::Caught;
-use crate::cli::{publish, reference, reports, screen, signals};
+use crate::cli::{publish, reference, reports, signals};
 use crate::dataset::Dataset;
-use crate::domain::{Decision, Env, EventSink, FailureKind, MetricSpec, RetryClass, Run, Verdict};
+use crate::domain::{Env, EventSink, FailureKind, RetryClass, Run};
 use crate::engine::{self, Caller, Plan, Stop, cancellation};
 use crate::evaluator;
-use crate::gate::judge;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
 use crate::report;
-use crate::report::escape::terminal;
 use crate::store::Ledger;
 use crate::suite::Suite;
-
-/// Where the reports go if nobody says otherwise.
-const FOLDER: &str = "scoregate-out";
-/// Characters of a path.
-const PATH: usize = 500;
 
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Failed> {
     let RunArgs {
         input: SuiteInput { suite },
+        select,
         measure: MeasureArgs { workers, ledger },
         gate: GateArgs { baseline },
         report: ReportArgs { out },
@@ -40,12 +34,11 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         publish::stopped(&failed, env);
         failed
     };
-    let mut prepared = prepare(suite, env).map_err(stop)?;
+    let mut prepared = prepare(suite, select, env).map_err(stop)?;
     if let Some(workers) = workers {
-        prepared.plan.limits.workers = usize::from(*workers);
+        prepared.plan.limits.workers = divided(usize::from(*workers), prepared.plan.header.shard);
     }
-    let named = prepared.reports.dir.clone().map(PathBuf::from);
-    let folder = out.clone().or(named).unwrap_or_else(|| PathBuf::from(FOLDER));
+    let folder = reports::folder(out.as_deref(), &prepared.reports);
     let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let redactor = prepared.plan.redactor.clone();
     let ended = carry_out(prepared, baseline.as_deref(), *ledger, &folder, comment, env);
@@ -64,55 +57,23 @@ fn carry_out(
     let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
     let redactor = plan.redactor.clone();
     let baseline = match baseline {
-        Some(path) => reference::of_file(path, &scales(&plan.header.metrics))?,
+        Some(path) => reference::of_file(path, &reference::scales(&plan.header.metrics))?,
         None => reference::of_suite(&suite, &policy),
     };
     let _alone = reports::hold(folder)?;
     let (run, caught) = measure(&suite, &dataset, plan, ledger, folder, env)?;
-    let mut verdict = judge(&run, &baseline, &policy);
-    if let Some(code) = caught.code() {
-        cancelled(&mut verdict, &run, code);
-    } else if let Some(why) = run.completion.as_ref().and_then(|end| end.reason.as_deref()) {
-        verdict.headline = format!("could not evaluate: the run is not complete: {why}");
-        (verdict.decision, verdict.exit_code) = (Decision::NotEvaluated, ExitCode::NotEvaluated.code());
-    }
-    let texts = reports::texts(&run)?;
-    let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
-    screen::out(&report::screen(&view, report::Screen::stdout()));
-    let written = reports::write(&view, &settings, folder);
-    screen::out(&format!("\nreports: {}\n", terminal(&folder.display().to_string(), PATH)));
-    let code = match &written {
-        Ok(()) => ExitCode::of(verdict.exit_code),
-        Err(_) => ExitCode::NotEvaluated,
-    };
-    let written = written.map_err(|lost| lost.masked(view.redactor()));
-    let finished = publish::Finished {
-        view: &view,
+    let measured = Measured {
+        run: &run,
+        cancelled: caught.code(),
         suite: &suite,
+        policy: &policy,
+        baseline: &baseline,
         settings: &settings,
         folder,
-        code,
-        written: written.is_ok(),
-        comment,
+        comment: if run.header.shard.is_some() { Comment::NotOfAShard } else { comment },
+        redactor,
     };
-    finished.publish(env);
-    match written {
-        Ok(()) => Ok(Ending::because(code, view.redactor().redact(&verdict.headline))),
-        // The verdict is published with this code.
-        Err(lost) => Ok(lost.report()),
-    }
-}
-
-/// What was measured until then stays in the reports, and none of it is a decision.
-fn cancelled(verdict: &mut Verdict, run: &Run, code: ExitCode) {
-    let signal = if code == ExitCode::Interrupted { "SIGINT" } else { "SIGTERM or SIGHUP" };
-    let measured: usize = run.cases.iter().map(|case| case.trials.len()).sum();
-    let planned = run.header.outcomes();
-    verdict.headline = format!(
-        "cancelled by {signal}: {measured} of {planned} answers are here, and nothing is decided; run again, what was paid for \
-         is not paid again"
-    );
-    (verdict.decision, verdict.exit_code, verdict.partial) = (Decision::NotEvaluated, code.code(), true);
+    measured.conclude(env)
 }
 
 /// Runs the engine within a runtime of its own; says which signal came, if one did.
@@ -157,11 +118,6 @@ fn measure(
         let run = engine::run(Arc::new(plan), dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;
         Ok((run, caught))
     })
-}
-
-/// What the metrics are, for lines that say only their names. Such lines do not say what they were measured with.
-fn scales(metrics: &[MetricSpec]) -> Vec<MetricSpec> {
-    metrics.iter().map(|metric| MetricSpec { fingerprint: None, ..metric.clone() }).collect()
 }
 
 fn asks(evaluator: &evaluator::Ready) -> bool {

@@ -1,7 +1,7 @@
 //! Rows → cases. `fields` maps columns; `where` and `sample` select.
 //!
 //! ```text
-//! settings ─► files ─► rows ─► Recipe (fields, id, digest) ─► Case ─► where ─► sample ─► Dataset ─► cases
+//! settings ─► files ─► rows ─► Recipe (fields, id, digest) ─► Case ─► where ─► sample ─► Dataset ─► (keep, part) ─► cases
 //! ```
 //!
 //! [`Dataset::open`] reads everything once and reports every problem before anything is paid for; [`Dataset::cases`] then streams the

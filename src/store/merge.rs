@@ -125,6 +125,9 @@ impl Joint {
         let mut targets: BTreeMap<usize, u32> = BTreeMap::new();
         while let Some(head) = source.head.take_if(|head| head.position == position) {
             let Head { text, line, .. } = head;
+            if seen.is_none() && !source.part.shard.holds(&line.case) {
+                return Err(source.wrong(format!("case `{}` does not fall into this shard", line.case)));
+            }
             let (id, content) = seen.get_or_insert_with(|| (line.case.clone(), line.content));
             if (&*id, *content) != (&line.case, line.content) {
                 return Err(source.wrong("two cases stand in one place"));
@@ -142,9 +145,6 @@ impl Joint {
             source.advance()?;
         }
         let Some((id, content)) = seen else { return Ok(()) };
-        if !source.part.shard.holds(&id) {
-            return Err(source.wrong(format!("case `{id}` does not fall into this shard")));
-        }
         if targets.len() < header.targets.len() {
             return Err(MergeError::Missing(format!("{}: case `{id}` has no line for some target", source.shown())));
         }

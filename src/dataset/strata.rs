@@ -38,22 +38,31 @@ impl Strata {
     }
 }
 
-/// How many of each stratum: the largest remainders get what is left of whole shares (Hamilton's method).
+/// How many of each stratum: whole shares, then one more where the remainders are largest (Hamilton's method); where `n` suffices for
+/// all, a stratum that would get none takes one from the stratum that gets most.
 fn quotas(sizes: &[usize], n: usize) -> Vec<usize> {
-    let n = n.min(sizes.iter().sum());
-    let least = usize::from(n >= sizes.len());
-    let open: Vec<usize> = sizes.iter().map(|size| size.saturating_sub(least)).collect();
-    let total = open.iter().sum::<usize>().max(1) as u128;
-    let left = n.saturating_sub(least * sizes.len()) as u128;
-    let exact: Vec<u128> = open.iter().map(|size| left * *size as u128).collect();
-    let mut quotas: Vec<usize> =
-        exact.iter().map(|share| least + usize::try_from(share / total).unwrap_or(usize::MAX)).collect();
-    let mut order: Vec<(u128, usize)> = exact.iter().enumerate().map(|(at, share)| (share % total, at)).collect();
+    let total = sizes.iter().sum::<usize>();
+    let n = n.min(total);
+    let exact: Vec<u128> = sizes.iter().map(|size| n as u128 * *size as u128).collect();
+    let whole =
+        |share: &u128| share.checked_div(total as u128).and_then(|share| usize::try_from(share).ok()).unwrap_or(0);
+    let mut quotas: Vec<usize> = exact.iter().map(whole).collect();
+    let mut order: Vec<(u128, usize)> =
+        exact.iter().enumerate().filter_map(|(at, share)| Some((share.checked_rem(total as u128)?, at))).collect();
     order.sort_by(|left, right| right.0.cmp(&left.0).then(left.1.cmp(&right.1)));
     let missing = n.saturating_sub(quotas.iter().sum());
     for (_, at) in order.into_iter().take(missing) {
         if let Some(quota) = quotas.get_mut(at) {
             *quota += 1;
+        }
+    }
+    let empty = quotas.iter().filter(|quota| **quota == 0).count();
+    for _ in 0..if n >= sizes.len() { empty } else { 0 } {
+        if let Some(most) = quotas.iter_mut().max() {
+            *most -= 1;
+        }
+        if let Some(none) = quotas.iter_mut().find(|quota| **quota == 0) {
+            *none += 1;
         }
     }
     quotas
@@ -67,6 +76,7 @@ mod tests {
     fn every_stratum_gets_its_share_and_no_more_than_it_has() {
         assert_eq!(quotas(&[80, 15, 5], 20), [16, 3, 1]);
         assert_eq!(quotas(&[1000, 1, 1], 10), [8, 1, 1]);
+        assert_eq!(quotas(&[2, 10, 88], 20), [1, 2, 17]);
         assert_eq!(quotas(&[5, 5, 5], 2), [1, 1, 0]);
         assert_eq!(quotas(&[2, 3], 99), [2, 3]);
         assert_eq!(quotas(&[], 3), Vec::<usize>::new());

@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(assigned, ASSIGNED);
     }
 
-    const ASSIGNED: [u32; 6] = [0, 0, 0, 0, 0, 0];
+    const ASSIGNED: [u32; 6] = [6, 7, 7, 4, 2, 7];
 
     #[test]
     fn shares_add_up_to_the_limit() {

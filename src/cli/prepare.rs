@@ -75,13 +75,14 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
         return Err(problems.into());
     };
     let selection = select::narrow(selecting, &mut dataset, &policy, &metrics)?;
+    // Of all shards: what one of them lacks would keep the whole from being judged.
+    needs::check(&dataset, &evaluators)?;
     let mut cases = dataset.len as u64;
     let mut part = None;
     if let Some(shard) = shard {
         part = Some(Part { shard, of: cases });
         cases = dataset.part(shard)?;
     }
-    needs::check(&dataset, &evaluators)?;
     problems.extend(dataset.warnings.clone());
     if !problems.is_empty() {
         problems.map_texts(|text| redactor.redact(text));

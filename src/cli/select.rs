@@ -227,7 +227,7 @@ impl Earlier {
             return Err(Failed::usage(
                 "no-cases",
                 message,
-                "there is nothing to run again; leave the flag out to run everything",
+                "there is nothing to run again; a metric without `pass_mark` (gate.metrics.NAME) cannot fail a case, unless its evaluator says so",
             ));
         }
         Ok(Self { path: path.to_owned(), left: wanted.clone(), wanted })

@@ -7,15 +7,15 @@ use super::must_pass::case_passes;
 use super::scene::Scene;
 use super::sheet::Measured;
 use super::{BaselineState, Policy};
-use crate::domain::{CaseId, Run};
+use crate::domain::{CaseId, CaseRecord, Cell, MetricSpec, Run, ScoreKind};
 use crate::stats::Ratio;
 
 /// What became of a case, over all targets, metrics and trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fared {
     Passed,
-    /// Some score does not pass: the metric's pass mark decides, else what its evaluator said, else the middle of its scale (statistics
-    /// §12.1); or it is beyond `case_min` or `case_max`.
+    /// Some score does not pass: the metric's pass mark decides, else what its evaluator said (statistics §12.1); or it is beyond `case_min`
+    /// or `case_max`. A metric of which nothing says when it passes cannot fail.
     Failed,
     /// The target did not answer, or a score could not be had.
     Errored,
@@ -42,11 +42,10 @@ pub fn fared(run: &Run, policy: &Policy) -> BTreeMap<CaseId, Fared> {
                 };
                 let outside = beyond(rules.case_min, std::cmp::Ordering::Less)
                     || beyond(rules.case_max, std::cmp::Ordering::Greater);
+                let failed = || says(row, metric, spec) && case_passes(row, cell, metric, spec) == Some(false);
                 worst = worst.max(match cell {
                     Measured::Error(_) | Measured::Unusable(_) | Measured::Left => Fared::Errored,
-                    Measured::Score(_) if outside || case_passes(row, cell, metric, spec) == Some(false) => {
-                        Fared::Failed
-                    }
+                    Measured::Score(_) if outside || failed() => Fared::Failed,
                     Measured::Score(_) | Measured::NotApplicable => Fared::Passed,
                 });
             }
@@ -55,4 +54,13 @@ pub fn fared(run: &Run, policy: &Policy) -> BTreeMap<CaseId, Fared> {
         }
     }
     cases
+}
+
+/// Whether anything says when a case passes this metric: many metrics only have a level, and the middle of a scale is nobody's word.
+fn says(row: &CaseRecord, metric: usize, spec: &MetricSpec) -> bool {
+    let evaluator = || {
+        let cells = row.trials.iter().filter_map(|trial| trial.cells.get(metric).copied().flatten());
+        cells.into_iter().any(|cell| matches!(cell, Cell::Value { passed: Some(_), .. }))
+    };
+    spec.pass_mark.is_some() || spec.kind == ScoreKind::Binary || evaluator()
 }

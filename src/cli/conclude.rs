@@ -28,6 +28,8 @@ pub(super) struct Measured<'a> {
     /// Where the reports go; held by the caller.
     pub(super) folder: &'a Path,
     pub(super) comment: Comment,
+    /// When the command began.
+    pub(super) since: &'a str,
     pub(super) redactor: Redactor,
 }
 
@@ -37,7 +39,7 @@ impl Measured<'_> {
     /// # Errors
     /// The results cannot be read.
     pub(super) fn conclude(self, env: &Env) -> Result<Ending, Failed> {
-        let Self { run, cancelled, suite, policy, baseline, settings, folder, comment, redactor } = self;
+        let Self { run, cancelled, suite, policy, baseline, settings, folder, comment, since, redactor } = self;
         let mut verdict = match run.header.shard {
             Some(part) => judge_shard(run, part, policy),
             None => judge(run, baseline, policy),
@@ -58,7 +60,8 @@ impl Measured<'_> {
             Err(_) => ExitCode::NotEvaluated,
         };
         let written = written.map_err(|lost| lost.masked(view.redactor()));
-        let finished = Finished { view: &view, suite, settings, folder, code, written: written.is_ok(), comment };
+        let finished =
+            Finished { view: &view, suite, settings, folder, code, written: written.is_ok(), comment, since };
         finished.publish(env);
         match written {
             Ok(()) => Ok(Ending::because(code, view.redactor().redact(&verdict.headline))),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::failure::Failed;
+use crate::diagnostic::{Diagnostic, Diagnostics, Level};
 use crate::domain::{Baseline, BaselineRun, MetricSpec, Run};
 use crate::gate::{BaselineState, Policy};
 use crate::store::{FileKind, StoreError, Texts, accept, pool, read_baseline, read_runs};
@@ -21,6 +22,31 @@ pub(super) fn of_suite(suite: &Suite, policy: &Policy) -> BaselineState {
         Err(StoreError::Absent { .. }) => BaselineState::Absent(place),
         Err(error) => BaselineState::Broken(error.to_string()),
     }
+}
+
+/// What a missing or unusable baseline means for a run, said before anything is paid: it is measured, and nothing is decided.
+pub(super) fn foretell(suite: &Suite, policy: &Policy, state: &BaselineState) -> Diagnostics {
+    let mut told = Diagnostics::default();
+    let (message, help) = match state {
+        BaselineState::Absent(place) if policy.baseline.as_ref().is_some_and(|asked| !asked.may_be_missing) => (
+            format!("the baseline `{place}` does not exist, and the gate needs it: a run would end with exit code 3"),
+            format!(
+                "accept a run with `scoregate baseline update scoregate-out/results.jsonl --to {place}`, or allow none with `gate.baseline.missing: warn`"
+            ),
+        ),
+        BaselineState::Broken(why) => (
+            format!("the baseline cannot be used: {why}: a run would end with exit code 3"),
+            "restore the file from where it was accepted, or accept a run again with `scoregate baseline update`"
+                .to_owned(),
+        ),
+        BaselineState::Absent(_) | BaselineState::NotAsked | BaselineState::Found(_) => return told,
+    };
+    let problem = match &suite.gate {
+        Some(gate) => gate.problem("/baseline/path", "no-baseline", message),
+        None => Diagnostic::error("no-baseline", message),
+    };
+    told.push(Diagnostic { level: Level::Warning, ..problem.help(help) });
+    told
 }
 
 /// A baseline file, or the results of earlier runs. A file that was named must be there.

@@ -123,13 +123,6 @@ impl Failure {
         Self { kind, side: Side::Target, message: message.into(), attempts: 0, raw: None }
     }
 
-    /// The same with the raw reply kept.
-    #[must_use]
-    pub fn with_raw(mut self, raw: impl Into<String>) -> Self {
-        self.raw = Some(raw.into());
-        self
-    }
-
     /// The same, blamed on `side`.
     #[must_use]
     pub fn on(mut self, side: Side) -> Self {

@@ -6,18 +6,21 @@
 //!
 //! Promise: planned = the sum of outcomes; one bad job never costs another; a cancelled run ends within a second.
 
+mod budget;
 mod caller;
 mod cancel;
-mod endpoint;
 mod job;
 mod key;
+mod limiter;
 mod plan;
 mod retry;
 mod schedule;
 #[cfg(test)]
 mod tests;
 
-pub use caller::Caller;
+pub use caller::{Caller, CallerSettings};
 pub use cancel::{Cancel, Canceller, Stop, cancellation};
+pub use limiter::LimiterState;
 pub use plan::{Limits, Plan};
+pub use retry::RetryPolicy;
 pub use schedule::{EngineError, run};

@@ -27,6 +27,7 @@ mod policy;
 mod reported;
 mod scene;
 mod selected;
+mod selectors;
 mod settings;
 mod sheet;
 mod single;
@@ -39,6 +40,7 @@ pub use failed::{Fared, fared};
 pub use judge::judge;
 pub use part::judge_shard;
 pub use policy::{BaselinePolicy, Policy};
+pub use selectors::Unmatched;
 
 use crate::domain::Baseline;
 

@@ -42,7 +42,7 @@ pub(crate) fn finding(scene: &Scene<'_>, sheet: &Sheet<'_>) -> Option<Finding> {
     finding.comparison.planned = found.selected;
     finding.comparison.n = found.selected - found.unmeasured.len() as u64;
     finding.named.clone_from(&found.failed);
-    Some(explain::must_pass(finding, &found))
+    Some(explain::must_pass(finding, scene, &found))
 }
 
 /// The cases that the policy selects.

@@ -270,7 +270,7 @@ fn fill_in(finding: &mut Finding, compared: &Compared<'_>, numbers: &Numbers, le
     comparison.baseline = Some(estimate.baseline.value());
     comparison.current = Some(estimate.current.value());
     comparison.delta = estimate.current.minus(estimate.baseline).map(crate::stats::Ratio::value);
-    comparison.ci = estimate.interval.map(|(lower, upper)| {
+    comparison.ci = estimate.shown_interval(spec).map(|(lower, upper)| {
         let ends = if lower_is_better { (upper, lower) } else { (lower, upper) };
         [ends.0 * width * down, ends.1 * width * down]
     });

@@ -42,7 +42,11 @@ fn nothing_decides(scene: &Scene<'_>) -> Option<String> {
         let limits = rules.interval_thresholds() > 0 || rules.case_min.is_some() || rules.case_max.is_some();
         rules.required() && (limits || rules.percentile.is_some())
     });
-    let nothing = !any_rule && scene.reference.is_none() && scene.policy.must_pass.is_empty();
+    // A baseline that may not be missing is required, whether or not it is there.
+    let baseline = scene.policy.baseline.as_ref().is_some_and(|baseline| !baseline.may_be_missing)
+        || scene.reference.is_some()
+        || matches!(scene.state, BaselineState::Broken(_));
+    let nothing = !any_rule && !baseline && scene.policy.must_pass.is_empty();
     nothing.then(|| "nothing is required of this run: no threshold, no baseline, no must-pass case".to_owned())
 }
 

@@ -12,9 +12,11 @@ use serde_json::{Map, Value, json};
 
 use super::{Built, ChatApi, ChatReply, ChatRequest, Headers, Kind, Model, Role};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::domain::{Env, Fingerprint, Secret};
-use crate::net::{Call, Deadlines, Dialect, HttpRequest, Rejection, Request, Response, Url, check_address, shown};
-use crate::suite::{Block, Period};
+use crate::domain::{EndpointLimits, Env, Fingerprint, Secret, Usage};
+use crate::net::{
+    Call, Deadlines, Dialect, Expected, HttpRequest, Rejection, Request, Response, Url, check_address, shown,
+};
+use crate::suite::{Block, Draft, Period};
 
 pub(super) const KIND: Kind = Kind {
     name: "openai",
@@ -71,6 +73,8 @@ struct OpenAiSettings {
     extra: Option<Map<String, Value>>,
     /// What tokens cost.
     price: Option<Price>,
+    /// What the service takes.
+    limits: Option<EndpointLimits>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -106,16 +110,25 @@ struct OpenAi {
     headers: Headers,
     timeout: Option<std::time::Duration>,
     price: Option<Price>,
+    limits: EndpointLimits,
+    max_tokens: Option<NonZeroU32>,
 }
 
 fn build(block: &Block, env: &Env, diagnostics: &mut Diagnostics) -> Option<Built> {
-    let settings: OpenAiSettings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<OpenAiSettings>(diagnostics)?;
     let base = settings.base_url.as_deref().unwrap_or(DEFAULT_BASE);
     let url = address(block, base, diagnostics);
     let headers = Headers::build(block, "/headers", &settings.headers.clone().unwrap_or_default(), diagnostics);
-    let key = key(block, &settings, headers.as_ref(), env, diagnostics);
+    // A key that is not there may be what is wrong.
+    let key = match sound || settings.api_key.is_some() {
+        true => key(block, &settings, headers.as_ref(), env, diagnostics),
+        false => None,
+    };
     let extra = extra(block, &settings, diagnostics);
     let (url, mut headers, key, ()) = (url?, headers?, key?, extra?);
+    if !sound {
+        return None;
+    }
     let mut secrets = Vec::new();
     if let Some(key) = key {
         headers.credentials.push(("Authorization".to_owned(), key.header));
@@ -138,6 +151,8 @@ fn build(block: &Block, env: &Env, diagnostics: &mut Diagnostics) -> Option<Buil
         headers,
         timeout: settings.timeout.map(|period| period.0),
         price: settings.price,
+        limits: settings.limits.unwrap_or_default(),
+        max_tokens: settings.max_tokens,
     };
     Some(Built { model: Model { name: block.name.clone(), chat: Arc::new(chat), fingerprint }, secrets })
 }
@@ -294,8 +309,25 @@ impl OpenAi {
     }
 }
 
+/// Bytes of a request that are taken for one token: for most languages a little more tokens than there are.
+const BYTES_A_TOKEN: usize = 4;
+/// Tokens that a reply without a bound is taken to have at most.
+const LONG_REPLY: u64 = 1_000;
+
+impl OpenAi {
+    /// What a request of `bytes` takes at most, as far as that can be known before.
+    fn expected(&self, bytes: usize) -> Expected {
+        let prompt_tokens = bytes.div_ceil(BYTES_A_TOKEN) as u64;
+        let completion_tokens = self.max_tokens.map(|tokens| u64::from(tokens.get()));
+        let most = Usage { prompt_tokens, completion_tokens: completion_tokens.unwrap_or(LONG_REPLY) };
+        Expected { prompt_tokens, completion_tokens, cost: self.price.map(|price| reply::cost(price, most)) }
+    }
+}
+
 impl ChatApi for OpenAi {
     fn call(&self, request: &ChatRequest) -> Call {
+        let body = self.body(request).to_string();
+        let expected = self.expected(body.len());
         let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
         headers.extend(self.headers.plain.iter().cloned());
         Call {
@@ -304,7 +336,7 @@ impl ChatApi for OpenAi {
                 url: self.url.clone(),
                 headers,
                 credentials: self.headers.credentials.clone(),
-                body: self.body(request).to_string().into(),
+                body: body.into(),
             }),
             endpoint: Arc::clone(&self.endpoint),
             purpose: request.purpose,
@@ -313,6 +345,8 @@ impl ChatApi for OpenAi {
             trial: request.trial,
             redirects: false,
             what: request.what.clone(),
+            limits: self.limits,
+            expected,
         }
     }
 

@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::selector::{FieldSpec, Mapping};
 use super::{
-    AnswerParts, DataFile, Format, Layout, LayoutSettings, Lists, ListsSettings, Problems, Row, Selector, answer_from,
-    at_line, jsonl, missing_column, open, resolve, value,
+    AnswerParts, DataFile, Fault, Format, Layout, LayoutSettings, Lists, ListsSettings, Problems, Row, Selector,
+    answer_from, at_line, jsonl, missing_column, open, resolve, show, value,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{Answer, Digest, Failure, FailureKind};
@@ -76,17 +76,23 @@ const PROMPT: usize = 5;
 const COMPLETION: usize = 6;
 
 const SPECS: &[FieldSpec] = &[
-    FieldSpec { name: "id", aliases: &["id", "case", "case_id"], list: false },
+    FieldSpec { name: "id", aliases: &["id", "case", "case_id"], list: false, shares: true },
     FieldSpec {
         name: "answer",
         aliases: &["answer", "output", "response", "prediction", "actual_output"],
         list: false,
+        shares: false,
     },
-    FieldSpec { name: "contexts", aliases: &["contexts", "retrieved_contexts", "retrieval_context"], list: true },
-    FieldSpec { name: "context_ids", aliases: &["context_ids", "retrieved_ids"], list: true },
-    FieldSpec { name: "latency_ms", aliases: &["latency_ms"], list: false },
-    FieldSpec { name: "prompt_tokens", aliases: &["prompt_tokens"], list: false },
-    FieldSpec { name: "completion_tokens", aliases: &["completion_tokens"], list: false },
+    FieldSpec {
+        name: "contexts",
+        aliases: &["contexts", "retrieved_contexts", "retrieval_context"],
+        list: true,
+        shares: false,
+    },
+    FieldSpec { name: "context_ids", aliases: &["context_ids", "retrieved_ids"], list: true, shares: false },
+    FieldSpec { name: "latency_ms", aliases: &["latency_ms"], list: false, shares: false },
+    FieldSpec { name: "prompt_tokens", aliases: &["prompt_tokens"], list: false, shares: false },
+    FieldSpec { name: "completion_tokens", aliases: &["completion_tokens"], list: false, shares: false },
 ];
 
 /// Recorded answers, ready to be asked.
@@ -116,12 +122,18 @@ impl Recorded {
     /// # Errors
     /// Every problem of the file: what cannot be read, rows without id, ids that stand twice, no answers at all.
     pub fn open(settings: &RecordedSettings, suite: &Suite, block: &Block) -> Result<Self, Diagnostics> {
-        let decoder = Decoder::build(settings, block)?;
-        let layout = layout(settings, block)?;
-        let file = resolve(suite, &settings.path).map_err(|error| error.at(block, "/path"))?;
+        let mut problems = Diagnostics::default();
+        let Some((decoder, layout, file)) = Self::checked(settings, suite, block, &mut problems) else {
+            return Err(problems);
+        };
         let mut scan = Scan::default();
-        scan.read(&file, &layout, &decoder).map_err(Diagnostics::from)?;
-        scan.finish(&file, &decoder)?;
+        if let Err(problem) = scan.read(&file, &layout, &decoder) {
+            scan.problems.push(problem);
+        }
+        scan.finish(&file, &decoder).map_err(|mut problems| {
+            show(&mut problems, &file, &layout);
+            problems
+        })?;
         let len = scan.places.len();
         let store = if scan.rereadable {
             let handle = File::open(&file.path)
@@ -131,6 +143,24 @@ impl Recorded {
             Store::Answers(scan.answers)
         };
         Ok(Self { len, file: file.shown, decoder, store })
+    }
+
+    /// Checks the settings and that the file is there, without reading it; `None` after pushing every problem.
+    fn checked(
+        settings: &RecordedSettings,
+        suite: &Suite,
+        block: &Block,
+        problems: &mut Diagnostics,
+    ) -> Option<(Decoder, Layout, DataFile)> {
+        let decoder = Decoder::build(settings, block).map_err(|more| problems.extend(more));
+        let layout = layout(settings, block).map_err(|more| problems.extend(more));
+        let file = resolve(suite, &settings.path).map_err(|error| problems.push(error.at(block, "/path")));
+        Some((decoder.ok()?, layout.ok()?, file.ok()?))
+    }
+
+    /// Every problem of the settings, and of the file's being there, without reading it.
+    pub fn check(settings: &RecordedSettings, suite: &Suite, block: &Block, problems: &mut Diagnostics) {
+        let _unused = Self::checked(settings, suite, block, problems);
     }
 
     /// The answer recorded for a case; `None` where the file has none.
@@ -164,7 +194,7 @@ impl Recorded {
         let row = jsonl::read_at(&mut handle, offset, &self.file)?;
         drop(handle);
         let changed = |_| format!("{} changed while it was in use", self.file);
-        let (found, answer) = self.decoder.decode(&row).map_err(changed)?;
+        let (found, answer) = self.decoder.decode(&row).map_err(|fault| changed(fault.reason))?;
         match (found == id, hash(&found) == hash(id)) {
             (true, _) => Ok(Some(answer)),
             (false, true) => Ok(None),
@@ -185,7 +215,13 @@ fn layout(settings: &RecordedSettings, block: &Block) -> Result<Layout, Diagnost
         delimiter: settings.delimiter.clone(),
         rows: settings.rows.clone(),
     };
-    Layout::build(&written).map_err(|(pointer, reason)| block.problem(pointer, "invalid-settings", reason).into())
+    Layout::build(&written).map_err(|wrong| {
+        let mut problems = Diagnostics::default();
+        for (pointer, reason) in wrong {
+            problems.push(block.problem(pointer, "invalid-settings", reason));
+        }
+        problems
+    })
 }
 
 impl Decoder {
@@ -202,21 +238,22 @@ impl Decoder {
                 Err(reason) => problems.push(block.problem(&format!("/fields/{}", spec.name), "selector", reason)),
             }
         }
-        let lists =
-            Lists::build(settings.lists.as_ref(), &["contexts", "context_ids"]).unwrap_or_else(|(pointer, reason)| {
+        let lists = Lists::build(settings.lists.as_ref(), &["contexts", "context_ids"]).unwrap_or_else(|wrong| {
+            for (pointer, reason) in wrong {
                 problems.push(block.problem(&format!("/lists{pointer}"), "invalid-settings", reason));
-                Lists::default()
-            });
+            }
+            Lists::default()
+        });
         if problems.has_errors() { Err(problems) } else { Ok(Self { mapping: Mapping::build(SPECS, explicit), lists }) }
     }
 
-    fn decode(&self, row: &Row) -> Result<(String, Result<Answer, Failure>), String> {
+    fn decode(&self, row: &Row) -> Result<(String, Result<Answer, Failure>), Fault> {
         if let Some(failure) = recorded_error(row) {
             // The mapped columns of an answer may be missing where there is an error instead.
-            return Ok((id_text(row, &self.mapping.one(ID, row)?)?, Err(failure)));
+            return Ok((id_text(row, &self.mapping.one(ID, row)?).map_err(Fault::of(ID))?, Err(failure)));
         }
         let bound = self.mapping.bind(row)?;
-        let id = id_text(row, bound.get(ID))?;
+        let id = id_text(row, bound.get(ID)).map_err(Fault::of(ID))?;
         let parts = AnswerParts {
             text: bound.get(ANSWER),
             contexts: bound.get(CONTEXTS),
@@ -286,7 +323,16 @@ impl Scan {
                 }
             };
             match decoder.decode(&row) {
-                Err(reason) => self.problems.push(at_line(&file.shown, reader.line(), "recorded-row", reason)),
+                Err(fault) => {
+                    let reason = fault.reason.clone();
+                    self.problems.push(fault.diagnostic(
+                        "recorded-row",
+                        reason,
+                        &*reader,
+                        &decoder.mapping,
+                        &file.shown,
+                    ));
+                }
                 Ok((id, answer)) => {
                     self.errors += usize::from(recorded_error(&row).is_some());
                     self.places.push((hash(&id), reader.offset().unwrap_or(u64::from(reader.line()))));
@@ -297,11 +343,11 @@ impl Scan {
                 }
             }
         }
-        self.places.sort_unstable();
         Ok(())
     }
 
     fn finish(&mut self, file: &DataFile, decoder: &Decoder) -> Result<(), Diagnostics> {
+        self.places.sort_unstable();
         for pair in self.places.windows(2) {
             if let [(first, place), (second, other)] = pair
                 && first == second
@@ -323,10 +369,13 @@ impl Scan {
         if self.problems.is_empty() && self.errors < self.places.len() && !decoder.mapping.is_filled(ANSWER) {
             let names: Vec<_> = SPECS.iter().skip(ANSWER).take(1).flat_map(|spec| spec.aliases).copied().collect();
             let message = format!("no row has an answer: none of {}", names.join(", "));
-            self.problems.push(
-                at_line(&file.shown, 1, "unmatched-field", message)
-                    .help("name the column with `fields: { answer: … }`"),
-            );
+            let help = match decoder.mapping.taken_from(ANSWER).first() {
+                Some((column, field)) => format!(
+                    "`{column}` is mapped to `{field}`; write `answer: {column}` under `fields` as well if it is both"
+                ),
+                None => "name the column with `fields: { answer: … }`".to_owned(),
+            };
+            self.problems.push(at_line(&file.shown, 1, "unmatched-field", message).help(help));
         }
         match std::mem::take(&mut self.problems) {
             problems if problems.is_empty() => Ok(()),

@@ -24,7 +24,7 @@ mod scores;
 mod write;
 
 pub use baseline::{BASELINE_SCHEMA, read_baseline, render_baseline};
-pub use error::StoreError;
+pub use error::{BadLine, StoreError};
 pub use first_line::FileKind;
 pub use ledger::{Found, Kept, Ledger};
 pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};
@@ -33,4 +33,4 @@ pub use merge::{MergeError, Shards};
 pub use pool::{accept, pool};
 pub use results::{RESULTS_SCHEMA, ResultsWriter, Texts, read_results, read_runs};
 pub(crate) use run_builder::RunBuilder;
-pub use write::write_atomic;
+pub use write::{tidy, write_atomic};

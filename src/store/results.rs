@@ -9,10 +9,10 @@ use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use super::first_line::FirstLine;
-use super::lines::{LINE_LIMIT, Lines, open};
+use super::lines::{LINE_LIMIT, Lines, json_problem, open};
 use super::run_builder::RunBuilder;
 use super::scores::read_scores;
-use super::write::{persist, share};
+use super::write::{persist, share, temporary};
 use super::{OutcomeLine, StoreError};
 use crate::domain::{Completion, MetricSpec, Outcome, Redactor, Run, RunHeader};
 
@@ -53,7 +53,7 @@ impl ResultsWriter {
         let fail = |source| StoreError::Io { path: path.to_owned(), source };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(fail)?;
-        let file = tempfile::Builder::new().prefix(".scoregate-").tempfile_in(folder).map_err(fail)?;
+        let file = temporary(folder).map_err(fail)?;
         share(file.as_file()).map_err(fail)?;
         let (path, file, part) = (path.to_owned(), BufWriter::new(file), header.shard.is_some());
         let mut writer = Self { path, file, redactor, part, offset: 0, outcomes: 0 };
@@ -172,7 +172,7 @@ fn read_outcomes(mut reader: Lines, header: RunHeader) -> Result<Run, StoreError
             Ok(kind) => kind,
             // A killed run leaves half a line at the end; what was complete before it counts.
             Err(_) if line.last => break,
-            Err(error) => return Err(reader.corrupt(error.to_string())),
+            Err(error) => return Err(reader.corrupt(json_problem(&error))),
         };
         match kind.kind.as_deref() {
             Some("outcome") => {
@@ -219,7 +219,7 @@ impl Texts {
         serde_json::from_str(&text).map_err(|error| StoreError::Corrupt {
             path: self.path.clone(),
             line: 0,
-            problem: format!("no outcome at byte {offset}: {error}"),
+            problem: format!("no outcome at byte {offset}: {}", json_problem(&error)),
         })
     }
 }

@@ -62,7 +62,7 @@ fn project() -> tempfile::TempDir {
         .map(|at| {
             let row = serde_json::json!({
                 "id": format!("q{at}"), "question": format!("Question {at}?"),
-                "gold": "An answer", "relevant_ids": ["d1"], "topic": "search", "lang": "en",
+                "gold": "An answer", "answer": "An answer", "relevant_ids": ["d1"], "topic": "search", "lang": "en",
                 "tags": ["critical"], "contexts": ["A passage"],
             });
             format!("{row}\n")

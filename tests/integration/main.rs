@@ -21,6 +21,7 @@ mod ledger;
 #[cfg(unix)]
 mod live;
 mod logs;
+mod problems;
 #[cfg(unix)]
 mod programs;
 mod quickstart;

@@ -36,7 +36,7 @@ pub(in crate::cli) struct SelectArgs {
     #[arg(long, value_name = "S", requires = "sample")]
     pub(in crate::cli) seed: Option<u64>,
     /// Only this part of the cases, for one of several machines: 2/8 is the second of eight; `auto` reads GitLab's, Azure's, Buildkite's,
-    /// Kubernetes' or Slurm's variables, `auto/8` those that say no total. The limits of the suite (workers) are divided. Nothing is
+    /// Kubernetes' or Slurm's variables, `auto/8` those that say no total. The limits that are stated (workers, budget, rates) are divided. Nothing is
     /// decided before `scoregate merge`
     #[arg(long, value_name = "I/N|auto")]
     pub(in crate::cli) shard: Option<ShardWish>,

@@ -4,7 +4,7 @@ use crate::cli::args::{CheckArgs, SuiteInput};
 use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
 use crate::cli::prepare::prepare;
-use crate::cli::screen;
+use crate::cli::{reference, screen};
 use crate::domain::Env;
 use crate::report::escape::terminal;
 use crate::report::number::counted;
@@ -16,6 +16,12 @@ pub(in crate::cli) fn execute(args: &CheckArgs, env: &Env) -> Result<Ending, Fai
     let CheckArgs { input: SuiteInput { suite }, select } = args;
     let prepared = prepare(suite, select, env)?;
     let plan = &prepared.plan;
+    let baseline = reference::of_suite(&prepared.suite, &prepared.policy);
+    let mut told = reference::foretell(&prepared.suite, &prepared.policy, &baseline);
+    if !told.is_empty() {
+        told.map_texts(|text| plan.redactor.redact(text));
+        screen::diagnostics(&told);
+    }
     let metrics = plan.evaluators.len() as u64;
     screen::out(&format!(
         "{}: {}, {}, {}, {} a case: {}, {}\n",
@@ -35,7 +41,10 @@ pub(in crate::cli) fn execute(args: &CheckArgs, env: &Env) -> Result<Ending, Fai
     }
     if let Some(part) = header.shard {
         let of = counted(part.of, "case", "cases");
-        screen::out(&format!("shard {}: {} of {of}, {} at once\n", part.shard, header.cases, plan.limits.workers));
+        let workers = plan.limits.workers;
+        let at_once =
+            workers.map_or_else(String::new, |workers| format!(", {workers} calls at once for each endpoint"));
+        screen::out(&format!("shard {}: {} of {of}{at_once}\n", part.shard, header.cases));
     }
     Ok(Ending::printed())
 }

@@ -20,19 +20,21 @@ use crate::suite::{self, Suite};
 const RESULTS: &str = "results.jsonl";
 
 pub(in crate::cli) fn execute(args: &MergeArgs, env: &Env) -> Result<Ending, Failed> {
+    let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let stop = |failed: Failed| {
-        publish::stopped(&failed, env);
+        let key = (!args.host.no_comment).then(|| suite::name(&args.input.suite, env)).flatten();
+        publish::stopped(&failed, publish::Started { key, since: &since }, env);
         failed
     };
     let suite = suite::load(&args.input.suite, env).map_err(|problems| stop(problems.into()))?;
     let token = host::detect(env).map(|context| context.secrets()).unwrap_or_default();
     let secrets: Vec<Secret> = suite.secrets.iter().chain(&token).cloned().collect();
     let redactor = Redactor::new(&secrets);
-    let ended = carry_out(args, &suite, redactor.clone(), env);
+    let ended = carry_out(args, &suite, &since, redactor.clone(), env);
     ended.map_err(|failed| stop(failed.masked(&redactor)))
 }
 
-fn carry_out(args: &MergeArgs, suite: &Suite, redactor: Redactor, env: &Env) -> Result<Ending, Failed> {
+fn carry_out(args: &MergeArgs, suite: &Suite, since: &str, redactor: Redactor, env: &Env) -> Result<Ending, Failed> {
     let MergeArgs {
         input: ShardsInput { shards, suite: _ },
         gate: GateArgs { baseline },
@@ -62,6 +64,7 @@ fn carry_out(args: &MergeArgs, suite: &Suite, redactor: Redactor, env: &Env) -> 
         settings: &settings,
         folder: &folder,
         comment: if *no_comment { Comment::No } else { Comment::Yes },
+        since,
         redactor,
     };
     measured.conclude(env)

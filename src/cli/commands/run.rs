@@ -1,6 +1,7 @@
 //! `scoregate run [SUITE]`: the only place that knows what follows what.
 
 use std::io::IsTerminal as _;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,38 +12,52 @@ use crate::cli::failure::Failed;
 use crate::cli::prepare::{Prepared, divided, prepare};
 use crate::cli::publish::Comment;
 use crate::cli::signals::Caught;
-use crate::cli::{publish, reference, reports, signals};
+use crate::cli::{publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
-use crate::domain::{Env, EventSink, FailureKind, RetryClass, Run};
-use crate::engine::{self, Caller, Plan, Stop, cancellation};
+use crate::domain::{Env, EventSink, FailureKind, Part, RetryClass, Run};
+use crate::engine::{self, Caller, CallerSettings, Plan, RetryPolicy, Stop, cancellation};
 use crate::evaluator;
+use crate::gate::BaselineState;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
 use crate::report;
 use crate::store::Ledger;
-use crate::suite::Suite;
+use crate::suite::{self, Budget, Suite};
 
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Failed> {
     let RunArgs {
-        input: SuiteInput { suite },
+        input: SuiteInput { suite: file },
         select,
         measure: MeasureArgs { workers, ledger },
         gate: GateArgs { baseline },
         report: ReportArgs { out },
         host: HostArgs { no_comment },
     } = args;
+    let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let stop = |failed: Failed| {
-        publish::stopped(&failed, env);
+        // The comment belongs to who joins the shards.
+        let commented = comment == Comment::Yes && select.shard.is_none();
+        let key = commented.then(|| suite::name(file, env)).flatten();
+        publish::stopped(&failed, publish::Started { key, since: &since }, env);
         failed
     };
-    let mut prepared = prepare(suite, select, env).map_err(stop)?;
-    if let Some(workers) = workers {
-        prepared.plan.limits.workers = divided(usize::from(*workers), prepared.plan.header.shard);
+    let mut prepared = prepare(file, select, env).map_err(stop)?;
+    if let Some(workers) = workers.map(usize::from).and_then(NonZeroUsize::new) {
+        prepared.plan.limits.workers = Some(divided(workers, prepared.plan.header.shard));
     }
     let folder = reports::folder(out.as_deref(), &prepared.reports);
-    let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let redactor = prepared.plan.redactor.clone();
-    let ended = carry_out(prepared, baseline.as_deref(), *ledger, &folder, comment, env);
+    let to = Destination { folder: &folder, comment, since: &since };
+    let ended = carry_out(prepared, baseline.as_deref(), *ledger, &to, env);
     ended.map_err(|failed| stop(failed.masked(&redactor)))
+}
+
+/// Where the results go.
+struct Destination<'a> {
+    folder: &'a Path,
+    comment: Comment,
+    /// When the run began.
+    since: &'a str,
 }
 
 /// Measures, judges, reports, publishes.
@@ -50,15 +65,25 @@ fn carry_out(
     prepared: Prepared,
     baseline: Option<&Path>,
     ledger: LedgerUse,
-    folder: &Path,
-    comment: Comment,
+    to: &Destination<'_>,
     env: &Env,
 ) -> Result<Ending, Failed> {
+    let Destination { folder, comment, since } = *to;
     let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
     let redactor = plan.redactor.clone();
     let baseline = match baseline {
         Some(path) => reference::of_file(path, &reference::scales(&plan.header.metrics))?,
-        None => reference::of_suite(&suite, &policy),
+        // A shard is compared with nothing.
+        None if plan.header.shard.is_some() => BaselineState::NotAsked,
+        None => {
+            let baseline = reference::of_suite(&suite, &policy);
+            let mut told = reference::foretell(&suite, &policy, &baseline);
+            if !told.is_empty() {
+                told.map_texts(|text| redactor.redact(text));
+                screen::diagnostics(&told);
+            }
+            baseline
+        }
     };
     let _alone = reports::hold(folder)?;
     let (run, caught) = measure(&suite, &dataset, plan, ledger, folder, env)?;
@@ -71,6 +96,7 @@ fn carry_out(
         settings: &settings,
         folder,
         comment: if run.header.shard.is_some() { Comment::NotOfAShard } else { comment },
+        since,
         redactor,
     };
     measured.conclude(env)
@@ -111,13 +137,29 @@ fn measure(
         let events: Arc<dyn EventSink> = Arc::new(progress);
         let caught = signals::listen(canceller, Arc::clone(&events))
             .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
-        let retry = (suite.run.retry_attempts, suite.run.retry_max_elapsed);
-        let caller =
-            Arc::new(Caller::new(attempts, ledger, plan.limits.workers, retry, cancel.clone(), Arc::clone(&events)));
+        let settings = CallerSettings {
+            workers: plan.limits.workers,
+            retry: RetryPolicy { attempts: suite.run.retry_attempts, max_elapsed: suite.run.retry_max_elapsed },
+            budget: budget(suite.run.budget, plan.header.shard),
+            shards: plan.header.shard.map_or(1, |part| part.shard.total() as usize),
+        };
+        let caller = Arc::new(Caller::new(attempts, ledger, settings, cancel.clone(), Arc::clone(&events)));
         let results = folder.join("results.jsonl");
         let run = engine::run(Arc::new(plan), dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;
         Ok((run, caught))
     })
+}
+
+/// What a shard may spend of what the run may; the time is everybody's.
+fn budget(whole: Budget, part: Option<Part>) -> Budget {
+    let Some(Part { shard, of: _ }) = part else { return whole };
+    let Budget { usd, tokens, requests, time } = whole;
+    Budget {
+        usd: usd.map(|usd| shard.share_of(usd)),
+        tokens: tokens.map(|tokens| shard.share(tokens)),
+        requests: requests.map(|requests| shard.share(requests)),
+        time,
+    }
 }
 
 fn asks(evaluator: &evaluator::Ready) -> bool {

@@ -10,8 +10,8 @@ mod tls;
 
 use std::time::Duration;
 
-use super::{Attempt, Call, Client, Deadlines, Dialect, HttpRequest, Purpose, Rejection, Request, Response};
-use crate::domain::{Env, Secret};
+use super::{Attempt, Call, Client, Deadlines, Dialect, Expected, HttpRequest, Purpose, Rejection, Request, Response};
+use crate::domain::{EndpointLimits, Env, Secret};
 use raw_server::{RawServer, Step, fixture, json};
 
 fn client() -> Client {
@@ -34,6 +34,8 @@ fn post(url: &str) -> Call {
         trial: 0,
         redirects: false,
         what: "answer of case q1".to_owned(),
+        limits: EndpointLimits::default(),
+        expected: Expected::default(),
     }
 }
 

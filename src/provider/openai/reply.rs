@@ -114,7 +114,7 @@ fn usage(body: &Value) -> Usage {
 }
 
 /// Prices are per million tokens.
-fn cost(price: Price, usage: Usage) -> Usd {
+pub(super) fn cost(price: Price, usage: Usage) -> Usd {
     let million = 1e6;
     Usd((usage.prompt_tokens as f64 * price.input + usage.completion_tokens as f64 * price.output) / million)
 }

@@ -463,3 +463,23 @@ fn the_workflows_of_the_documents_work() {
         assert!(said.contains("140 cases"), "{said}");
     }
 }
+
+/// Money and requests: a shard may spend its share, and stops there.
+#[test]
+fn a_budget_is_divided() {
+    fn yes(_: usize, _: &str) -> (&'static str, String) {
+        ("200 OK", serde_json::json!({"answer": "fine"}).to_string())
+    }
+    let server = ChatServer::start(Duration::ZERO, yes);
+    let suite = format!(
+        "version: 1\nname: live\ndataset: {{ path: data.jsonl }}\ntargets:\n  app:\n    http: {{ url: \"{}/q\", body: {{ q: \"{{{{ input }}}}\" }}, answer: $.answer }}\nevaluators:\n  length: {{ min: 1 }}\nrun: {{ workers: 2, budget: {{ requests: 9 }} }}\n",
+        server.url
+    );
+    let place = folder(&[("scoregate.yaml", &suite), ("data.jsonl", &questions(0..60))]);
+    for index in 1..=2 {
+        check(place.path(), &["run", "--shard", &format!("{index}/2"), "--out", &format!("s{index}")], 3);
+    }
+    assert_eq!(server.with(|counts| counts.requests), 9, "five and four");
+    let said = check(place.path(), &["merge", "s1", "s2"], 3);
+    assert!(said.contains("shard 1 of 2") && said.contains("budget"), "{said}");
+}

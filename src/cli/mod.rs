@@ -1,8 +1,9 @@
 //! The command line: choose, connect, exit. The only room that knows all the others.
 //!
 //! ```text
-//! args ─► commands/run: prepare ─► reference ─► engine ─► gate ─► reports ─► publish ─► Ending
-//!                 compare: reference ─► gate ─► reports        └► Failed (failure) ─► exit_code, last line
+//! args ─► commands/run: prepare (select, shard) ─► reference ─► engine ─► conclude: gate ─► reports ─► publish ─► Ending
+//!                 merge: reference ─► store ─► conclude                 └► Failed (failure) ─► exit_code, last line
+//!                 compare: reference ─► gate ─► reports
 //! ```
 //!
 //! Standard output carries what was asked for, standard error progress and diagnostics; the last line there repeats exit code and reason.
@@ -10,6 +11,7 @@
 mod args;
 mod cassette;
 mod commands;
+mod conclude;
 mod crash;
 mod ending;
 mod exit_code;
@@ -22,6 +24,8 @@ mod reference;
 mod reports;
 mod schema;
 mod screen;
+mod select;
+mod shard;
 mod signals;
 
 use std::ffi::OsString;
@@ -42,7 +46,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, env: Env) -> u8 {
         Ok(cli) => cli,
         Err(error) => return refused(&error, &arguments, &env),
     };
-    let published = matches!(cli.command, Command::Run(_));
+    let published = matches!(cli.command, Command::Run(_) | Command::Merge(_));
     let Ending { code, reason } = match crash::caught(|| dispatch(cli, &env)) {
         Some(result) => result.unwrap_or_else(Failed::report),
         None => {
@@ -69,7 +73,8 @@ fn refused(error: &clap::Error, arguments: &[OsString], env: &Env) -> u8 {
         return ExitCode::Passed.code();
     }
     let word = arguments.get(1).and_then(|word| word.to_str()).unwrap_or_default();
-    let other = Cli::command().get_subcommands().any(|command| command.get_name() == word && word != "run");
+    let other =
+        Cli::command().get_subcommands().any(|command| command.get_name() == word && !matches!(word, "run" | "merge"));
     if !other {
         let said = error.to_string();
         let what = said.lines().next().unwrap_or_default().trim_start_matches("error: ");
@@ -90,6 +95,7 @@ fn dispatch(cli: Cli, env: &Env) -> Result<Ending, Failed> {
         Command::Run(args) => commands::run::execute(&args, env),
         Command::Check(args) => commands::check::execute(&args, env),
         Command::Compare(args) => commands::compare::execute(&args, env),
+        Command::Merge(args) => commands::merge::execute(&args, env),
         Command::Baseline(args) => commands::baseline::execute(&args, env),
         Command::Schema => commands::schema::execute(),
         Command::Completions(args) => commands::completions::execute(&args),

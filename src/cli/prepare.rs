@@ -1,12 +1,14 @@
 //! From a suite file to everything that a run needs; all problems at once, before the first call.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 
+use super::args::SelectArgs;
 use super::failure::Failed;
-use super::{git, needs, screen};
+use super::{git, needs, screen, select, shard};
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Digest, Direction, Env, MetricSpec, Redactor, RunHeader, ScoreKind, Secret};
+use crate::domain::{Digest, Direction, Env, MetricSpec, Part, Redactor, RunHeader, ScoreKind, Secret};
 use crate::engine::{Limits, Plan};
 use crate::evaluator::{self, BuildContext};
 use crate::gate::Policy;
@@ -30,15 +32,16 @@ pub(super) struct Prepared {
 ///
 /// # Errors
 /// Every problem of the suite, its data and its references at once; nothing was called.
-pub(super) fn prepare(path: &Path, env: &Env) -> Result<Prepared, Failed> {
+pub(super) fn prepare(path: &Path, selecting: &SelectArgs, env: &Env) -> Result<Prepared, Failed> {
     let Loaded { suite, problems } = suite::load_with_problems(path, env);
     let Some(suite) = suite else { return Err(problems.into()) };
     let redactor = Redactor::new(&suite.secrets);
-    build(suite, problems, env).map_err(|failed| failed.masked(&redactor))
+    build(suite, problems, selecting, env).map_err(|failed| failed.masked(&redactor))
 }
 
 /// `problems`: those of the suite's skeleton; the owners of the blocks add theirs.
-fn build(suite: Suite, mut problems: Diagnostics, env: &Env) -> Result<Prepared, Failed> {
+fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &Env) -> Result<Prepared, Failed> {
+    let shard = selecting.shard.map(|wish| shard::resolve(wish, env)).transpose()?;
     let models = provider::build(&suite.models, env, &mut problems);
     let context = target::BuildContext { suite: &suite, models: &models.by_name };
     let targets: Vec<target::Ready> =
@@ -63,22 +66,39 @@ fn build(suite: Suite, mut problems: Diagnostics, env: &Env) -> Result<Prepared,
             None
         }
     };
+    // Of the whole data set: what a left-out case lacks, the suite lacks; `must_pass` may name one.
     if let Some(dataset) = &dataset {
         needs::check(&suite, dataset, &evaluators, policy.as_ref(), &mut problems);
     }
-    let (Some(policy), Some(reports), Some(dataset), false) = (policy, reports, dataset, problems.has_errors()) else {
+    let (Some(policy), Some(reports), Some(mut dataset), false) = (policy, reports, dataset, problems.has_errors())
+    else {
         problems.sort();
         return Err(problems.into());
     };
+    let selection = select::narrow(selecting, &mut dataset, &policy, &metrics)?;
+    let mut cases = dataset.len as u64;
+    let mut part = None;
+    if let Some(shard) = shard {
+        part = Some(Part { shard, of: cases });
+        cases = dataset.part(shard)?;
+    }
     problems.extend(dataset.warnings.clone());
     if !problems.is_empty() {
         problems.map_texts(|text| redactor.redact(text));
         screen::diagnostics(&problems);
     }
-    let header = header(&suite, &models, &dataset, &targets, metrics, env);
-    let limits = Limits { workers: suite.run.workers, trials: suite.run.trials };
+    let header =
+        RunHeader { cases, selection, shard: part, ..header(&suite, &models, &dataset, &targets, metrics, env) };
+    let workers = suite.run.workers.map(|stated| divided(stated, part));
+    let limits = Limits { workers, trials: suite.run.trials };
     let plan = Plan { header, targets, evaluators, limits, redactor };
     Ok(Prepared { suite, dataset, plan, policy, reports })
+}
+
+/// A stated number of calls in flight: a shard has its share of it, at least one.
+pub(super) fn divided(workers: NonZeroUsize, part: Option<Part>) -> NonZeroUsize {
+    let share = part.and_then(|part| usize::try_from(part.shard.share(workers.get() as u64)).ok());
+    share.map_or(workers, |share| NonZeroUsize::new(share).unwrap_or(NonZeroUsize::MIN))
 }
 
 /// Names a model that is in the suite and has problems of its own, which are told already.
@@ -151,6 +171,8 @@ fn header(
         cases: dataset.len as u64,
         trials: suite.run.trials,
         filtered: dataset.filtered,
+        selection: None,
+        shard: None,
         record: suite.run.record.clone(),
     }
 }

@@ -39,6 +39,8 @@ pub(super) struct Finished<'a> {
 pub(super) enum Comment {
     Yes,
     No,
+    /// One comment for all shards, by who joins them.
+    NotOfAShard,
 }
 
 impl Finished<'_> {
@@ -50,6 +52,9 @@ impl Finished<'_> {
         if cancelled && wanted {
             // Whoever cancels a job waits for its end.
             context.notes = vec!["no comment: the run was cancelled".to_owned()];
+        }
+        if self.comment == Comment::NotOfAShard {
+            context.notes = vec!["no comment: this is one shard of a run; `scoregate merge` comments".to_owned()];
         }
         let view = self.view;
         let publication = Publication {

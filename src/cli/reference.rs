@@ -59,6 +59,22 @@ pub(super) fn of_file(path: &Path, declared: &[MetricSpec]) -> Result<BaselineSt
     }
 }
 
+/// The baseline in a file, or in the results of earlier runs, that was named.
+///
+/// # Errors
+/// It cannot be read, or its runs are not whole.
+pub(super) fn stored(path: &Path, declared: &[MetricSpec]) -> Result<Baseline, Failed> {
+    read(path, declared).map_err(|unusable| match unusable {
+        Unusable::File(error) => error.into(),
+        Unusable::Runs(problem) => Failed::CouldNot(format!("{}: {problem}", path.display())),
+    })
+}
+
+/// What the metrics are, for lines that say only their names. Such lines do not say what they were measured with.
+pub(super) fn scales(metrics: &[MetricSpec]) -> Vec<MetricSpec> {
+    metrics.iter().map(|metric| MetricSpec { fingerprint: None, ..metric.clone() }).collect()
+}
+
 /// Why a file is nothing to compare with.
 enum Unusable {
     File(StoreError),
@@ -83,6 +99,10 @@ fn read(path: &Path, declared: &[MetricSpec]) -> Result<Baseline, Unusable> {
     for (at, run) in read_runs(path, declared)?.iter().enumerate() {
         if !run.completion.as_ref().is_some_and(|end| end.complete) {
             return Err(Unusable::Runs("the run is not complete, so nothing can be compared with it".to_owned()));
+        }
+        if let Some(part) = run.header.shard {
+            let text = format!("this is only shard {} of a run; join all shards with `scoregate merge`", part.shard);
+            return Err(Unusable::Runs(text));
         }
         let newest = accept(run, named(run, at), texts.as_ref())?;
         pooled = Some(match pooled {

@@ -1,12 +1,21 @@
 //! The view of a run, and the reports that were asked for: all are attempted; what could not be written is said together.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::failure::Failed;
 use crate::domain::{Redactor, Run, Verdict};
 use crate::gate::BaselineState;
 use crate::report::{ReportSettings, TextSource, View, render_all};
 use crate::store::{Lock, StoreError, Texts, tidy, write_atomic};
+
+/// Where the reports go if nobody says otherwise.
+const FOLDER: &str = "scoregate-out";
+
+/// The folder of the reports: as the command line says, else the suite.
+pub(super) fn folder(out: Option<&Path>, settings: &ReportSettings) -> PathBuf {
+    let named = settings.dir.as_deref().map(Path::new);
+    out.or(named).unwrap_or(Path::new(FOLDER)).to_owned()
+}
 
 /// The texts behind a run; `None` for results that hold numbers only.
 ///

@@ -7,7 +7,7 @@ use super::field::{ANSWER, LISTS, REFERENCE, mapping};
 use super::sample::{Candidate, CaseNames, Smallest, key};
 use super::settings::{DatasetSettings, SampleSettings};
 use crate::diagnostic::{Diagnostic, Diagnostics, Level};
-use crate::domain::{Case, Digest};
+use crate::domain::{Case, CaseSet};
 use crate::rows::{
     DataFile, Fault, Layout, LayoutSettings, Lists, OneOrMany, Problems, RowReader, expand, hash, missing_column, open,
 };
@@ -65,7 +65,7 @@ impl OpenedFile {
         Self { file, records: 0, selected: Vec::new(), checksums: Vec::new() }
     }
 
-    fn select(&mut self, record: u32, checksum: u32) {
+    pub(super) fn select(&mut self, record: u32, checksum: u32) {
         let (word, bit) = (record as usize / 64, record % 64);
         if self.selected.len() <= word {
             self.selected.resize(word + 1, 0);
@@ -74,6 +74,11 @@ impl OpenedFile {
             *word |= 1 << bit;
         }
         self.checksums.push(checksum);
+    }
+
+    pub(super) fn select_none(&mut self) {
+        self.selected.clear();
+        self.checksums.clear();
     }
 
     pub(super) fn is_selected(&self, record: u32) -> bool {
@@ -192,7 +197,7 @@ impl Entry {
                 checksum: reader.checksum(),
                 id,
                 question: hash(&folded(&built.case.input)),
-                sum: sum_of(&built.case),
+                sum: CaseSet::sum_of(&built.case.id, built.case.content),
             };
             match chosen.as_deref_mut() {
                 Some(chosen) => chosen.offer(candidate),
@@ -395,9 +400,4 @@ pub(super) fn folded(input: &str) -> String {
         text.push_str(word);
     }
     text.to_lowercase()
-}
-
-/// Id and content as a number: the sum over all cases does not depend on their order.
-fn sum_of(case: &Case) -> u128 {
-    u128::from_le_bytes(*Digest::of([case.id.as_bytes(), case.content.bytes().as_slice()]).bytes())
 }

@@ -1,7 +1,7 @@
 //! Rows → cases. `fields` maps columns; `where` and `sample` select.
 //!
 //! ```text
-//! settings ─► files ─► rows ─► Recipe (fields, id, digest) ─► Case ─► where ─► sample ─► Dataset ─► cases
+//! settings ─► files ─► rows ─► Recipe (fields, id, digest) ─► Case ─► where ─► sample ─► Dataset ─► (keep, part) ─► cases
 //! ```
 //!
 //! [`Dataset::open`] reads everything once and reports every problem before anything is paid for; [`Dataset::cases`] then streams the
@@ -13,27 +13,30 @@
 mod build;
 mod entry;
 mod field;
+mod narrow;
 #[cfg(test)]
 mod properties;
 mod repeat;
 mod sample;
 mod settings;
+mod strata;
 mod stream;
 #[cfg(test)]
 mod tests;
 
 pub use settings::{DatasetSettings, FieldSettings, MetadataSettings, SampleSettings};
+pub use strata::Strata;
 pub use stream::Cases;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::domain::Digest;
+use crate::domain::{CaseSet, Digest, Shard};
 use crate::rows::{Problems, show};
 use crate::suite::{Block, Suite};
 use entry::{Entry, Scan};
 
 /// A checked data set.
 pub struct Dataset {
-    /// Cases selected (after `where` and `sample`), at least one.
+    /// Cases selected (after `where` and `sample`), at least one; in all shards together.
     pub len: usize,
     /// True where `where` or `sample` left rows out.
     pub filtered: bool,
@@ -42,6 +45,7 @@ pub struct Dataset {
     /// Warnings: repeated questions, empty references, empty files.
     pub warnings: Diagnostics,
     entries: Vec<Entry>,
+    shard: Option<Shard>,
 }
 
 impl Dataset {
@@ -82,10 +86,11 @@ impl Dataset {
             return Err(diagnostics);
         }
         warnings.extend(diagnostics);
-        let sum = scans.iter().fold(0_u128, |sum, scan| sum.wrapping_add(scan.sum));
+        let mut set = CaseSet::default();
+        scans.iter().for_each(|scan| set.add_sum(scan.sum, scan.selected as u64));
         let len = scans.iter().map(|scan| scan.selected).sum::<usize>();
-        let digest = Digest::of([sum.to_le_bytes().as_slice(), (len as u64).to_le_bytes().as_slice()]);
-        Ok(Self { len, filtered: scans.iter().any(|scan| scan.selected < scan.records), digest, warnings, entries })
+        let filtered = scans.iter().any(|scan| scan.selected < scan.records);
+        Ok(Self { len, filtered, digest: set.digest(), warnings, entries, shard: None })
     }
 
     /// Gives problems of this data set's rows the lines they are about.
@@ -95,7 +100,10 @@ impl Dataset {
 
     /// The cases in order. Rows were checked by `open`; a file that changed in between is an error here.
     pub fn cases(&self) -> Box<dyn Iterator<Item = Result<crate::domain::Case, Diagnostics>> + Send + '_> {
-        Box::new(Cases::new(&self.entries))
+        let shard = self.shard;
+        let here = move |case: &crate::domain::Case| shard.is_none_or(|shard| shard.holds(&case.id));
+        // What cannot be read is not left out.
+        Box::new(Cases::new(&self.entries).filter(move |case| case.as_ref().map_or(true, here)))
     }
 }
 

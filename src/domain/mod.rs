@@ -8,6 +8,7 @@
 mod answer;
 mod baseline;
 mod case;
+mod case_set;
 mod env;
 mod event;
 mod failure;
@@ -21,12 +22,15 @@ mod retry;
 mod run;
 mod score;
 mod secret;
+mod selection;
+mod shard;
 mod usage;
 mod verdict;
 
 pub use answer::{Answer, Context};
 pub use baseline::{Baseline, BaselineCase, BaselineRun, BaselineSource};
 pub use case::{Case, CaseId, ExpectedContext, Place};
+pub use case_set::CaseSet;
 pub use env::Env;
 pub use event::{Event, EventSink};
 pub use failure::{Failure, FailureKind, Side};
@@ -40,6 +44,8 @@ pub use retry::{Allowance, Complaint, RateHint, RetryClass};
 pub use run::{CaseRecord, Cell, Completion, Run, RunHeader, TrialRecord};
 pub use score::{Measurement, Reading, Score, SkipReason};
 pub use secret::{MASK, SHORTEST_SECRET, Secret, SecretError};
+pub use selection::Selection;
+pub use shard::{Part, Shard};
 pub use usage::{CallCounts, Spent, Usage, Usd};
 pub use verdict::{
     BrokenCase, CaseChanges, Comparison, Decision, Reason, RuleKind, RuleVerdict, Severity, Verdict, VerdictCounts,

@@ -15,6 +15,7 @@ const ENOUGH_HISTORY: u64 = 10;
 /// All notes, in a fixed order.
 pub(crate) fn all(scene: &Scene<'_>, compared: &[Compared<'_>], findings: &[Finding]) -> Vec<String> {
     let mut notes = Vec::new();
+    notes.extend(super::selected::note(scene.run));
     notes.extend(without_baseline(scene, findings));
     notes.extend(nothing_decides(scene));
     notes.extend(of_baseline(scene, findings));

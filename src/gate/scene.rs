@@ -77,7 +77,7 @@ impl<'a> Scene<'a> {
 }
 
 fn unfit(run: &Run, baseline: &Baseline, policy: &Policy) -> Option<Unusable> {
-    unusable(baseline, policy)
+    unusable(run, baseline, policy)
         .map(Unusable::Broken)
         .or_else(|| super::standing::too_old(run, baseline, policy).map(Unusable::TooOld))
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Outcome ─► results.jsonl ─► Run ─► accept, pool ─► Baseline ─► baseline file
+//! shards' results.jsonl ─► Shards ─► one results.jsonl and Run
 //! Call    ─► ledger (one row, committed before its answer is used) ─► the same call later
 //!          └► cassette (one line, as far as the run used it) ─► the same run without network
 //! ```
@@ -17,6 +18,7 @@ mod ledger;
 mod line;
 mod lines;
 mod lock;
+mod merge;
 mod pool;
 mod results;
 mod run_builder;
@@ -33,6 +35,7 @@ pub use first_line::FileKind;
 pub use ledger::{Found, Kept, Ledger};
 pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};
 pub use lock::Lock;
+pub use merge::{MergeError, Shards};
 pub use pool::{accept, pool};
 pub use results::{RESULTS_SCHEMA, ResultsWriter, Texts, read_results, read_runs};
 pub(crate) use run_builder::RunBuilder;

@@ -33,6 +33,8 @@ mod raw_server;
 mod runner;
 #[cfg(unix)]
 mod runs;
+mod selection;
+mod shards;
 #[path = "support/tls_server.rs"]
 mod tls_server;
 mod verdicts;

@@ -43,6 +43,13 @@ fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(), Failed>
     if !run.completion.as_ref().is_some_and(|end| end.complete) {
         return refused("the run is not complete, so it cannot be a baseline");
     }
+    if let Some(part) = run.header.shard {
+        return refused(&format!("this is only shard {} of a run; join all shards with `scoregate merge`", part.shard));
+    }
+    if let Some(selection) = &run.header.selection {
+        let words = selection.words(run.header.cases);
+        return refused(&format!("a run of some cases cannot be a baseline ({words})"));
+    }
     if run.header.filtered {
         return refused("a filtered run cannot be a baseline");
     }

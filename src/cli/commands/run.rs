@@ -2,37 +2,32 @@
 
 use std::io::IsTerminal as _;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::cli::args::{GateArgs, HostArgs, LedgerUse, MeasureArgs, ReportArgs, RunArgs, SuiteInput};
 use crate::cli::cassette::{self, Source};
+use crate::cli::conclude::Measured;
 use crate::cli::ending::Ending;
-use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
-use crate::cli::prepare::{Prepared, prepare};
+use crate::cli::prepare::{Prepared, divided, prepare};
 use crate::cli::publish::Comment;
 use crate::cli::signals::Caught;
 use crate::cli::{publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
-use crate::domain::{Decision, Env, EventSink, FailureKind, MetricSpec, RetryClass, Run, Verdict};
+use crate::domain::{Env, EventSink, FailureKind, Part, RetryClass, Run};
 use crate::engine::{self, Caller, CallerSettings, Plan, RetryPolicy, Stop, Tape, cancellation};
 use crate::evaluator;
-use crate::gate::judge;
+use crate::gate::BaselineState;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
 use crate::report;
-use crate::report::escape::terminal;
 use crate::store::Ledger;
-use crate::suite::{self, Suite};
-
-/// Where the reports go if nobody says otherwise.
-const FOLDER: &str = "scoregate-out";
-/// Characters of a path.
-const PATH: usize = 500;
+use crate::suite::{self, Budget, Suite};
 
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Failed> {
     let RunArgs {
         input: SuiteInput { suite: file },
+        select,
         measure: MeasureArgs { workers, ledger, record, record_mode, replay },
         gate: GateArgs { baseline },
         report: ReportArgs { out },
@@ -41,21 +36,22 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
     let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let stop = |failed: Failed| {
-        let key = (comment == Comment::Yes).then(|| suite::name(file, env)).flatten();
+        // The comment belongs to who joins the shards.
+        let commented = comment == Comment::Yes && select.shard.is_none();
+        let key = commented.then(|| suite::name(file, env)).flatten();
         publish::stopped(&failed, publish::Started { key, since: &since }, env);
         failed
     };
     // Nothing is sent in a replay, so credentials may be missing.
     let prepared = match replay {
-        Some(_) => prepare(file, &env.clone().with_stand_ins()),
-        None => prepare(file, env),
+        Some(_) => prepare(file, select, &env.clone().with_stand_ins()),
+        None => prepare(file, select, env),
     };
     let mut prepared = prepared.map_err(stop)?;
-    if let Some(workers) = workers {
-        prepared.plan.limits.workers = NonZeroUsize::new(usize::from(*workers));
+    if let Some(workers) = workers.map(usize::from).and_then(NonZeroUsize::new) {
+        prepared.plan.limits.workers = Some(divided(workers, prepared.plan.header.shard));
     }
-    let named = prepared.reports.dir.clone().map(PathBuf::from);
-    let folder = out.clone().or(named).unwrap_or_else(|| PathBuf::from(FOLDER));
+    let folder = reports::folder(out.as_deref(), &prepared.reports);
     let redactor = prepared.plan.redactor.clone();
     let source = match (replay, record) {
         (Some(path), _) => Source::Cassette(path),
@@ -87,7 +83,9 @@ fn carry_out(
     let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
     let redactor = plan.redactor.clone();
     let baseline = match baseline {
-        Some(path) => reference::of_file(path, &scales(&plan.header.metrics))?,
+        Some(path) => reference::of_file(path, &reference::scales(&plan.header.metrics))?,
+        // A shard is compared with nothing.
+        None if plan.header.shard.is_some() => BaselineState::NotAsked,
         None => {
             let baseline = reference::of_suite(&suite, &policy);
             let mut told = reference::foretell(&suite, &policy, &baseline);
@@ -102,51 +100,20 @@ fn carry_out(
     let tape = source.tape(&plan.header, &redactor)?;
     let (run, caught) = measure(&suite, &dataset, plan, source.ledger(), tape.as_ref(), folder, env)?;
     let recorded = tape.as_deref().map_or(Ok(()), |tape| cassette::ended(tape, &run));
-    let mut verdict = judge(&run, &baseline, &policy);
-    if let Some(code) = caught.code() {
-        cancelled(&mut verdict, &run, code);
-    } else if let Some(why) = run.completion.as_ref().and_then(|end| end.reason.as_deref()) {
-        verdict.headline = format!("could not evaluate: the run is not complete: {why}");
-        (verdict.decision, verdict.exit_code) = (Decision::NotEvaluated, ExitCode::NotEvaluated.code());
-    }
-    let texts = reports::texts(&run)?;
-    let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
-    screen::out(&report::screen(&view, report::Screen::stdout()));
-    let written = reports::write(&view, &settings, folder).and(recorded);
-    screen::out(&format!("\nreports: {}\n", terminal(&folder.display().to_string(), PATH)));
-    let code = match &written {
-        Ok(()) => ExitCode::of(verdict.exit_code),
-        Err(_) => ExitCode::NotEvaluated,
-    };
-    let written = written.map_err(|lost| lost.masked(view.redactor()));
-    let finished = publish::Finished {
-        view: &view,
+    let measured = Measured {
+        run: &run,
+        recorded,
+        cancelled: caught.code(),
         suite: &suite,
+        policy: &policy,
+        baseline: &baseline,
         settings: &settings,
         folder,
-        code,
-        written: written.is_ok(),
-        comment,
+        comment: if run.header.shard.is_some() { Comment::NotOfAShard } else { comment },
         since,
+        redactor,
     };
-    finished.publish(env);
-    match written {
-        Ok(()) => Ok(Ending::because(code, view.redactor().redact(&verdict.headline))),
-        // The verdict is published with this code.
-        Err(lost) => Ok(lost.report()),
-    }
-}
-
-/// What was measured until then stays in the reports, and none of it is a decision.
-fn cancelled(verdict: &mut Verdict, run: &Run, code: ExitCode) {
-    let signal = if code == ExitCode::Interrupted { "SIGINT" } else { "SIGTERM or SIGHUP" };
-    let measured: usize = run.cases.iter().map(|case| case.trials.len()).sum();
-    let planned = run.header.outcomes();
-    verdict.headline = format!(
-        "cancelled by {signal}: {measured} of {planned} answers are here, and nothing is decided; run again, what was paid for \
-         is not paid again"
-    );
-    (verdict.decision, verdict.exit_code, verdict.partial) = (Decision::NotEvaluated, code.code(), true);
+    measured.conclude(env)
 }
 
 /// Runs the engine within a runtime of its own; says which signal came, if one did.
@@ -189,8 +156,8 @@ fn measure(
         let settings = CallerSettings {
             workers: plan.limits.workers,
             retry: RetryPolicy { attempts: suite.run.retry_attempts, max_elapsed: suite.run.retry_max_elapsed },
-            budget: suite.run.budget,
-            shards: 1,
+            budget: budget(suite.run.budget, plan.header.shard),
+            shards: plan.header.shard.map_or(1, |part| part.shard.total() as usize),
         };
         let caller = Caller::new(attempts, ledger, settings, cancel.clone(), Arc::clone(&events));
         let caller = Arc::new(caller.with_tape(tape.cloned()));
@@ -200,9 +167,16 @@ fn measure(
     })
 }
 
-/// What the metrics are, for lines that say only their names. Such lines do not say what they were measured with.
-fn scales(metrics: &[MetricSpec]) -> Vec<MetricSpec> {
-    metrics.iter().map(|metric| MetricSpec { fingerprint: None, ..metric.clone() }).collect()
+/// What a shard may spend of what the run may; the time is everybody's.
+fn budget(whole: Budget, part: Option<Part>) -> Budget {
+    let Some(Part { shard, of: _ }) = part else { return whole };
+    let Budget { usd, tokens, requests, time } = whole;
+    Budget {
+        usd: usd.map(|usd| shard.share_of(usd)),
+        tokens: tokens.map(|tokens| shard.share(tokens)),
+        requests: requests.map(|requests| shard.share(requests)),
+        time,
+    }
 }
 
 fn asks(evaluator: &evaluator::Ready) -> bool {

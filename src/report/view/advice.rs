@@ -51,6 +51,8 @@ fn of_rule(rule: &Comparison, verdict: &Verdict) -> Option<String> {
     let text = match (rule.rule, rule.reason) {
         (RuleKind::Complete, Reason::NoCases) => "check `dataset`, `where` and `sample`: no case was selected",
         (RuleKind::Complete, _) => "run again: what was paid for is kept and not paid again",
+        // Of selected cases none may be in a baseline that is there.
+        (_, Reason::NoBaseline) if verdict.selection.is_some() => return None,
         (_, Reason::NoBaseline) => {
             "accept a good run as the baseline, on the main branch: `scoregate baseline update scoregate-out/results.jsonl --to FILE`"
         }

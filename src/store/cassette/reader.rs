@@ -11,7 +11,7 @@ use super::{CASSETTE_SCHEMA, CallKey, CallLine, CassetteEnd, CassetteHeader, KIN
 use crate::domain::Digest;
 use crate::store::StoreError;
 use crate::store::first_line::FirstLine;
-use crate::store::lines::{LINE_LIMIT, Line, Lines, open};
+use crate::store::lines::{LINE_LIMIT, Line, Lines, json_problem, open};
 
 /// An open cassette.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Cassette {
                 self.end = None;
                 return Ok(());
             }
-            Err(error) => return Err(lines.corrupt(error.to_string())),
+            Err(error) => return Err(lines.corrupt(json_problem(&error))),
         };
         match kind.kind.as_deref() {
             Some("call") => {
@@ -187,7 +187,7 @@ impl Cassette {
         serde_json::from_slice(&text).map_err(|error| StoreError::Corrupt {
             path: self.path.clone(),
             line: call.number,
-            problem: format!("the cassette changed while it was replayed: {error}"),
+            problem: format!("the cassette changed while it was replayed: {}", json_problem(&error)),
         })
     }
 }

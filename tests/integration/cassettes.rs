@@ -85,6 +85,12 @@ fn lively(before: usize, body: &str) -> (&'static str, String) {
     ("200 OK", completion(["YES", "NO", "I would rather not say"][count % 3]))
 }
 
+/// An answer for whoever asks a question, YES for whoever asks for a verdict.
+fn agreeable(_: usize, body: &str) -> (&'static str, String) {
+    let judge = body.contains("VERDICT") || body.contains("YES");
+    ("200 OK", completion(if judge { "YES" } else { "as the context says" }))
+}
+
 #[test]
 fn a_replay_without_server_key_or_ledger_says_the_same_to_the_byte() {
     let server = ChatServer::start(Duration::from_millis(1), lively);
@@ -113,7 +119,7 @@ fn a_replay_without_server_key_or_ledger_says_the_same_to_the_byte() {
 /// What came from the ledger is recorded as well, and the replay says so.
 #[test]
 fn a_recording_of_what_was_paid_for_before_pays_nothing() {
-    let server = ChatServer::start(Duration::ZERO, |_, _| ("200 OK", completion("YES")));
+    let server = ChatServer::start(Duration::ZERO, agreeable);
     let place = suite(&server.url);
     checked(&run(place.path(), &[], Some(KEY)), 0);
     let requests = server.with(|counts| counts.requests);
@@ -126,7 +132,7 @@ fn a_recording_of_what_was_paid_for_before_pays_nothing() {
 
 #[test]
 fn what_is_not_in_the_cassette_is_an_error_of_its_case_and_can_be_added() {
-    let server = ChatServer::start(Duration::ZERO, |_, _| ("200 OK", completion("YES")));
+    let server = ChatServer::start(Duration::ZERO, agreeable);
     let place = suite(&server.url);
     checked(&run(place.path(), &["--record", "tape.jsonl", "--ledger", "off"], Some(KEY)), 0);
     let requests = server.with(|counts| counts.requests);
@@ -176,7 +182,7 @@ fn programs_are_replayed_wherever_the_checkout_lies() {
     let first = command(place.path(), &["run", "--record", "tape.jsonl"]).env("APP_MODE", KEY).output().expect("a run");
     let recorded = reports(place.path());
     let tape = std::fs::read_to_string(place.path().join("tape.jsonl")).expect("the cassette");
-    assert!(!tape.contains(KEY) && tape.contains("body_base64"), "{tape}");
+    assert!(!tape.contains(KEY) && tape.contains("did not answer in UTF-8"), "{tape}");
     let other = folder(&[("scoregate.yaml", text), ("data.jsonl", &data(6)), ("tape.jsonl", &tape)]);
     let replayed = command(other.path(), &["run", "--replay", "tape.jsonl"]).output().expect("a run");
     assert_eq!(code(&replayed), code(&first), "{}", err(&replayed));
@@ -186,10 +192,12 @@ fn programs_are_replayed_wherever_the_checkout_lies() {
 
 #[test]
 fn kill_9_while_recording_loses_no_whole_line() {
-    let server = ChatServer::start(Duration::from_millis(15), |_, _| ("200 OK", completion("YES")));
+    let server = ChatServer::start(Duration::from_millis(15), agreeable);
     let place = suite(&server.url);
-    let mut child =
-        command(place.path(), &["run", "--record", "tape.jsonl"]).env("JUDGE_KEY", KEY).spawn().expect("a run");
+    let mut child = command(place.path(), &["run", "--record", "tape.jsonl", "--workers", "4"])
+        .env("JUDGE_KEY", KEY)
+        .spawn()
+        .expect("a run");
     while server.with(|counts| counts.requests) < 40 {
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -232,7 +240,7 @@ fn a_variable_that_is_part_of_what_is_asked_must_be_set() {
 
 #[test]
 fn a_hostile_cassette_is_refused_or_shown_harmlessly() {
-    let server = ChatServer::start(Duration::ZERO, |_, _| ("200 OK", completion("YES")));
+    let server = ChatServer::start(Duration::ZERO, agreeable);
     let place = suite(&server.url);
     checked(&run(place.path(), &["--record", "tape.jsonl"], Some(KEY)), 0);
     let tape = place.path().join("tape.jsonl");

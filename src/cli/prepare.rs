@@ -7,7 +7,7 @@ use super::{git, needs, screen};
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Digest, Direction, Env, MetricSpec, Redactor, RunHeader, ScoreKind, Secret};
-use crate::engine::{Limits, Plan};
+use crate::engine::{Limits, Pace, Plan};
 use crate::evaluator::{self, BuildContext};
 use crate::gate::Policy;
 use crate::host;
@@ -78,7 +78,8 @@ fn build(suite: Suite, mut problems: Diagnostics, env: &Env) -> Result<Prepared,
         screen::diagnostics(&problems);
     }
     let header = header(&suite, &models, &dataset, &targets, metrics, env);
-    let limits = Limits { workers: suite.run.workers.unwrap_or(WORKERS), trials: suite.run.trials };
+    let limits =
+        Limits { workers: suite.run.workers.unwrap_or(WORKERS), trials: suite.run.trials, pace: pace(&models) };
     let plan = Plan { header, targets, evaluators, limits, redactor };
     Ok(Prepared { suite, dataset, plan, policy, reports })
 }
@@ -148,6 +149,11 @@ fn header(
         filtered: dataset.filtered,
         record: suite.run.record.clone(),
     }
+}
+
+/// Batches are waited for where one model makes them.
+fn pace(models: &Models) -> Pace {
+    if models.by_name.values().any(|model| model.chat.batches()) { Pace::Batches } else { Pace::Slots }
 }
 
 /// The models by their key, as the suite names them.

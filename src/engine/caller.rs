@@ -4,18 +4,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use super::batch::{Batcher, Delivery};
 use super::cancel::{Cancel, Stop};
 use super::endpoint::{Endpoint, Endpoints};
 use super::key::key_of;
 use super::retry::{RetryPolicy, Tries, wait};
 use crate::domain::{CallCounts, Event, EventSink, Failure, FailureKind, RetryClass, Side};
-use crate::net::{Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Transport};
+use crate::net::{Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Route, Transport};
 use crate::store::{Found, Kept, Ledger, StoreError};
 
 /// The engine's transport.
 pub struct Caller {
     attempts: Arc<dyn Attempt>,
     ledger: Option<Arc<Ledger>>,
+    /// Without it, every call is made directly.
+    batcher: Option<Batcher>,
     endpoints: Endpoints,
     retry: RetryPolicy,
     cancel: Cancel,
@@ -47,6 +50,7 @@ impl Caller {
         Self {
             attempts,
             ledger,
+            batcher: None,
             endpoints: Endpoints::new(slots),
             retry: RetryPolicy { attempts: retry.0.max(1), max_elapsed: retry.1 },
             cancel,
@@ -57,6 +61,17 @@ impl Caller {
         }
     }
 
+    /// Calls that may wait for a batch go through `batcher`.
+    #[must_use]
+    pub fn with_batcher(self, batcher: Option<Batcher>) -> Self {
+        Self { batcher, ..self }
+    }
+
+    /// True while calls wait for batches, which may take hours.
+    pub(super) fn waits_for_batches(&self) -> bool {
+        self.batcher.as_ref().is_some_and(Batcher::is_waiting)
+    }
+
     /// Why the ledger failed, if it did: from then on nothing is sent, and the run is not complete.
     pub fn ledger_trouble(&self) -> Option<&str> {
         self.ledger_trouble.get().map(String::as_str)
@@ -65,8 +80,9 @@ impl Caller {
     /// Requests so far; what they ask for is not known here, so `repairs` is 0.
     pub fn counts(&self) -> CallCounts {
         let repeats = self.attempts.repeats();
+        let in_batches = self.batcher.as_ref().map_or(0, Batcher::submitted);
         CallCounts {
-            requests: self.counts.requests.load(Ordering::Relaxed).saturating_add(repeats),
+            requests: self.counts.requests.load(Ordering::Relaxed).saturating_add(repeats).saturating_add(in_batches),
             retries: self.counts.retries.load(Ordering::Relaxed).saturating_add(repeats),
             cache_hits: self.counts.cache_hits.load(Ordering::Relaxed),
             repairs: 0,
@@ -79,6 +95,10 @@ impl Caller {
             return Ok(receipt);
         }
         let endpoint = self.endpoints.get(&call.endpoint);
+        if let Some(receipt) = self.by_batch(call, accept, &endpoint, key).await? {
+            return Ok(receipt);
+        }
+        let _busy = self.batcher.as_ref().map(Batcher::busy);
         let begun = Instant::now();
         let mut sent = 0;
         let mut tries = Tries::new(endpoint.accepted());
@@ -97,6 +117,57 @@ impl Caller {
                 }
             }
         }
+    }
+
+    /// The answer of a batch, for calls that may wait for one; no slot is held meanwhile. `None`: the call is to be made directly.
+    async fn by_batch(
+        &self,
+        call: &Call,
+        accept: &Accept<'_>,
+        endpoint: &Endpoint,
+        key: [u8; 32],
+    ) -> Result<Option<Receipt>, Failure> {
+        let (Some(batcher), Route::Batch(api)) = (&self.batcher, &call.route) else { return Ok(None) };
+        self.still_open(endpoint)?;
+        let (response, first) = match batcher.ask(key, call, api).await? {
+            Delivery::Answer { response, first } => (response, first),
+            Delivery::Direct => {
+                batcher.settle(&key).await;
+                return Ok(None);
+            }
+            Delivery::Rejected(rejection) => {
+                // What is wrong with a request is settled; a batch that could not be looked at is not.
+                if rejection.class == RetryClass::Case {
+                    batcher.settle(&key).await;
+                }
+                self.heed(call, endpoint, &rejection);
+                return Err(failure(call, rejection, 1));
+            }
+        };
+        match accept(&response) {
+            Ok(()) => {
+                let receipt = self.keep(key, response, 1).await?;
+                batcher.settle(&key).await;
+                Ok(Some(Receipt { attempts: u32::from(first), cached: !first, ..receipt }))
+            }
+            Err(rejection) => {
+                batcher.settle(&key).await;
+                match rejection.class {
+                    // Something is wrong with the answer, not with the request.
+                    RetryClass::Retry | RetryClass::Endpoint => Ok(None),
+                    RetryClass::Case | RetryClass::Unusable => Err(failure(call, rejection, 1)),
+                }
+            }
+        }
+    }
+
+    /// Whether calls may still be made.
+    fn still_open(&self, endpoint: &Endpoint) -> Result<(), Failure> {
+        if let Some(trouble) = self.ledger_trouble() {
+            let why = format!("not evaluated: answers cannot be kept any more: {trouble}");
+            return Err(Failure::infra(FailureKind::Internal, why));
+        }
+        endpoint.stopped().map_or(Ok(()), Err)
     }
 
     /// A server that asks for a longer wait than any call may take is not waited for: its endpoint is stopped.
@@ -226,7 +297,7 @@ impl Caller {
     }
 }
 
-fn cancelled(why: Stop, attempts: u32) -> Failure {
+pub(super) fn cancelled(why: Stop, attempts: u32) -> Failure {
     let failure = Failure::infra(FailureKind::Cancelled, format!("{} before this was measured", why.words()));
     Failure { attempts, ..failure }
 }

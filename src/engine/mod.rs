@@ -2,10 +2,12 @@
 //!
 //! [`run`] streams the data set through `target → evaluators` with a bounded number of cases in flight; there is no barrier
 //! between the stages. Every call goes through the [`Caller`], which asks the ledger first, holds the limits, retries what can succeed, and
-//! keeps the answer on disk before it is used; where it cannot be kept, nothing more is sent and the run is not complete. Outcomes are written in the data set's order, whatever order they finish in.
+//! keeps the answer on disk before it is used; where it cannot be kept, nothing more is sent and the run is not complete. Calls of judges may wait for a batch
+//! instead of a slot ([`Batcher`]). Outcomes are written in the data set's order, whatever order they finish in.
 //!
 //! Promise: planned = the sum of outcomes; one bad job never costs another; a cancelled run ends within a second.
 
+mod batch;
 mod caller;
 mod cancel;
 mod endpoint;
@@ -17,7 +19,8 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
+pub use batch::Batcher;
 pub use caller::Caller;
 pub use cancel::{Cancel, Canceller, Stop, cancellation};
-pub use plan::{Limits, Plan};
+pub use plan::{Limits, Pace, Plan};
 pub use schedule::{EngineError, run};

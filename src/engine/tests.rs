@@ -10,7 +10,8 @@ use bytes::Bytes;
 use super::{Caller, Canceller, Stop, cancellation};
 use crate::domain::{Event, EventSink, Failure, FailureKind, RateHint, RetryClass, Secret};
 use crate::net::{
-    Attempt, BoxFuture, Call, Deadlines, Dialect, HttpRequest, Purpose, Receipt, Rejection, Request, Response, exchange,
+    Attempt, BoxFuture, Call, Deadlines, Dialect, HttpRequest, Purpose, Receipt, Rejection, Request, Response, Route,
+    exchange,
 };
 use crate::store::Ledger;
 
@@ -78,6 +79,7 @@ fn call(url: &str) -> Call {
         deadlines: Deadlines { connect: Duration::from_secs(1), whole: Duration::from_secs(1) },
         trial: 0,
         redirects: false,
+        route: Route::Direct,
         what: "a test".to_owned(),
     }
 }

@@ -3,12 +3,14 @@
 //! ```text
 //! Outcome ─► results.jsonl ─► Run ─► accept, pool ─► Baseline ─► baseline file
 //! Call    ─► ledger (one row, committed before its answer is used) ─► the same call later
+//! batch   ─► its calls' keys beside the ledger, before it is submitted ─► a later run waits for it
 //! ```
 //!
 //! Promise: a file is old or new, never half ([`write_atomic`]); a file that cannot be right is `Corrupt` and left as it is, never
 //! taken for missing; what was committed to the ledger survives any kill. Reports are bytes of the room `report`, written by `cli`.
 
 mod baseline;
+mod batches;
 mod error;
 mod first_line;
 mod ledger;
@@ -22,6 +24,7 @@ mod scores;
 mod write;
 
 pub use baseline::{BASELINE_SCHEMA, read_baseline, render_baseline};
+pub use batches::{Batches, Remembered};
 pub use error::StoreError;
 pub use first_line::FileKind;
 pub use ledger::{Found, Kept, Ledger};

@@ -15,7 +15,8 @@ use super::{BuildContext, Kind, Target, with_receipt};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Answer, Case, Failure, Secret};
 use crate::net::{
-    BoxFuture, Call, CommandRequest, Deadlines, Dialect, Purpose, Rejection, Request, Response, Transport, exchange,
+    BoxFuture, Call, CommandRequest, Deadlines, Dialect, Purpose, Rejection, Request, Response, Route, Transport,
+    exchange,
 };
 use crate::suite::{Block, Period};
 use crate::text::template::{FillError, Template};
@@ -231,6 +232,7 @@ impl Command {
             deadlines: self.deadlines,
             trial,
             redirects: false,
+            route: Route::Direct,
             what: format!("answer to case {}", case.id),
         })
     }

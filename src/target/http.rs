@@ -16,8 +16,8 @@ use super::{BuildContext, Kind, Target, with_receipt};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Answer, Case, Failure, FailureKind, Secret};
 use crate::net::{
-    BoxFuture, Call, Deadlines, Dialect, HttpRequest, Purpose, Rejection, Request, Response, Transport, check_address,
-    classify, exchange, first_words, shown,
+    BoxFuture, Call, Deadlines, Dialect, HttpRequest, Purpose, Rejection, Request, Response, Route, Transport,
+    check_address, classify, exchange, first_words, shown,
 };
 use crate::provider::Headers;
 use crate::suite::{Block, Period};
@@ -291,6 +291,7 @@ impl Http {
             deadlines: self.deadlines,
             trial,
             redirects: self.redirects == Redirects::Follow,
+            route: Route::Direct,
             what: format!("answer to case {}", case.id),
         })
     }

@@ -3,6 +3,11 @@
 #[cfg(unix)]
 mod action;
 mod baselines;
+#[cfg(unix)]
+#[path = "support/batch_server.rs"]
+mod batch_server;
+#[cfg(unix)]
+mod batches;
 #[path = "support/chat_server.rs"]
 mod chat_server;
 #[path = "support/command.rs"]

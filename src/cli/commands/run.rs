@@ -14,13 +14,13 @@ use crate::cli::signals::Caught;
 use crate::cli::{publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
 use crate::domain::{Decision, Env, EventSink, FailureKind, MetricSpec, RetryClass, Run, Verdict};
-use crate::engine::{self, Caller, Plan, Stop, cancellation};
+use crate::engine::{self, Batcher, Caller, Pace, Plan, Stop, cancellation};
 use crate::evaluator;
 use crate::gate::judge;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
 use crate::report;
 use crate::report::escape::terminal;
-use crate::store::Ledger;
+use crate::store::{Batches, Ledger, StoreError};
 use crate::suite::Suite;
 
 /// Where the reports go if nobody says otherwise.
@@ -151,12 +151,35 @@ fn measure(
         let caught = signals::listen(canceller, Arc::clone(&events))
             .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
         let retry = (suite.run.retry_attempts, suite.run.retry_max_elapsed);
-        let caller =
-            Arc::new(Caller::new(attempts, ledger, plan.limits.workers, retry, cancel.clone(), Arc::clone(&events)));
+        let batcher = match plan.limits.pace {
+            Pace::Slots => None,
+            Pace::Batches => {
+                let register = ledger.as_ref().map(|ledger| batches(ledger)).transpose()?;
+                Some(Batcher::new(Arc::clone(&attempts), register, cancel.clone(), Arc::clone(&events))?)
+            }
+        };
+        let caller = Caller::new(attempts, ledger, plan.limits.workers, retry, cancel.clone(), Arc::clone(&events));
+        let caller = Arc::new(caller.with_batcher(batcher));
         let results = folder.join("results.jsonl");
         let run = engine::run(Arc::new(plan), dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;
         Ok((run, caught))
     })
+}
+
+/// The batches that earlier runs with this ledger left behind.
+fn batches(ledger: &Ledger) -> Result<Batches, Failed> {
+    match Batches::open(ledger.path(), jiff::Timestamp::now().as_second()) {
+        Err(StoreError::Busy { holder, .. }) => {
+            let path = ledger.path().display();
+            let message = format!("another run waits for the batches of the ledger `{path}`: {holder}");
+            Err(Failed::usage(
+                "ledger-in-use",
+                message,
+                "wait for it to end, or give this run a ledger of its own: `run.ledger`",
+            ))
+        }
+        other => Ok(other?),
+    }
 }
 
 /// What the metrics are, for lines that say only their names. Such lines do not say what they were measured with.

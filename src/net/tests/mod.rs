@@ -10,7 +10,7 @@ mod tls;
 
 use std::time::Duration;
 
-use super::{Attempt, Call, Client, Deadlines, Dialect, HttpRequest, Purpose, Rejection, Request, Response};
+use super::{Attempt, Call, Client, Deadlines, Dialect, HttpRequest, Purpose, Rejection, Request, Response, Route};
 use crate::domain::{Env, Secret};
 use raw_server::{RawServer, Step, fixture, json};
 
@@ -33,6 +33,7 @@ fn post(url: &str) -> Call {
         deadlines: Deadlines { connect: Duration::from_secs(2), whole: Duration::from_secs(5) },
         trial: 0,
         redirects: false,
+        route: Route::Direct,
         what: "answer of case q1".to_owned(),
     }
 }

@@ -263,8 +263,8 @@ fn sigint_leaves_the_batch_for_a_later_run() {
 #[test]
 fn a_deadline_and_an_impatient_suite_leave_the_batch_too() {
     for (batch, extra, words) in [
-        ("", "run: { deadline: 2s }\n", "`deadline` passed"),
-        (", max_wait: 2s", "", "has not ended within 2 s (`batch.max_wait`)"),
+        ("", "run: { deadline: 4s }\n", "`deadline` passed"),
+        (", max_wait: 4s", "", "has not ended within 4 s (`batch.max_wait`)"),
     ] {
         let server = BatchServer::start(Form::Anthropic, Manner { looks: usize::MAX, ..Manner::default() });
         let folder = suite(&server, batch, extra);
@@ -293,7 +293,8 @@ fn a_refused_batch_is_one_clear_message() {
         let folder = suite(&server, "", "");
         let output = run(folder.path(), 3);
         let said = err(&output);
-        assert_eq!(said.matches("a batch of 12 requests was not accepted").count(), 1, "{said}");
+        let told = "will be asked no more: a batch of 12 requests was not accepted";
+        assert_eq!(said.matches(told).count(), 1, "{said}");
         assert!(!said.contains(KEY));
         server.with(|seen| assert_eq!((seen.submissions, seen.direct.len()), (0, 0)));
         // Mended, it goes through.
@@ -308,7 +309,7 @@ fn a_batch_that_is_found_invalid_is_one_clear_message() {
     let folder = suite(&server, "", "");
     let output = run(folder.path(), 3);
     let said = err(&output);
-    let told = "batch batch_1 was refused: line 1: The provided model is not supported by the Batch API.";
+    let told = "will be asked no more: batch batch_1 was refused: line 1: The provided model is not supported by the Batch API.";
     assert_eq!(said.matches(told).count(), 1, "{said}");
     assert!(server.with(|seen| seen.direct.is_empty()));
 }

@@ -233,12 +233,9 @@ impl State {
             Form::OpenAi => asked.path.trim_start_matches("/v1"),
             Form::Anthropic => &asked.path,
         };
-        match contract(self.form, &asked.method, path, part) {
-            None => {}
-            Some(schema) => {
-                let errors = schema.iter_errors(value).map(|error| format!("{part} of {path}: {error}"));
-                self.seen.violations.extend(errors);
-            }
+        if let Some(schema) = contract(self.form, &asked.method, path, part) {
+            let errors = schema.iter_errors(value).map(|error| format!("{part} of {path}: {error}"));
+            self.seen.violations.extend(errors);
         }
     }
 

@@ -83,6 +83,8 @@ fn assert_paid_once(server: &BatchServer) {
         assert!(seen.in_batches.values().all(|times| *times == 1), "{:?}", seen.in_batches);
         assert!(seen.direct.is_empty(), "{:?}", seen.direct);
         assert_eq!(seen.violations, Vec::<String>::new());
+        // The submission and its answer, and the looks at the batch.
+        assert!(seen.checked > 3, "{} parts were compared with the contract", seen.checked);
     });
 }
 

@@ -76,6 +76,8 @@ pub struct Seen {
     pub direct: HashMap<String, usize>,
     pub submissions: usize,
     pub looks: usize,
+    /// Requests and answers that were compared with the contract.
+    pub checked: usize,
     pub violations: Vec<String>,
 }
 
@@ -236,6 +238,7 @@ impl State {
         if let Some(schema) = contract(self.form, &asked.method, path, part) {
             let errors = schema.iter_errors(value).map(|error| format!("{part} of {path}: {error}"));
             self.seen.violations.extend(errors);
+            self.seen.checked += 1;
         }
     }
 

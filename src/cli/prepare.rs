@@ -17,9 +17,6 @@ use crate::report::ReportSettings;
 use crate::suite::{self, Block, Loaded, Suite};
 use crate::target;
 
-/// Calls in flight per endpoint where nothing is said.
-const WORKERS: usize = 4;
-
 /// A suite that can be run.
 pub(super) struct Prepared {
     pub(super) suite: Suite,
@@ -78,8 +75,7 @@ fn build(suite: Suite, mut problems: Diagnostics, env: &Env) -> Result<Prepared,
         screen::diagnostics(&problems);
     }
     let header = header(&suite, &models, &dataset, &targets, metrics, env);
-    let limits =
-        Limits { workers: suite.run.workers.unwrap_or(WORKERS), trials: suite.run.trials, pace: pace(&models) };
+    let limits = Limits { workers: suite.run.workers, trials: suite.run.trials, pace: pace(&models) };
     let plan = Plan { header, targets, evaluators, limits, redactor };
     Ok(Prepared { suite, dataset, plan, policy, reports })
 }

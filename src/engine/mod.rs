@@ -8,11 +8,12 @@
 //! Promise: planned = the sum of outcomes; one bad job never costs another; a cancelled run ends within a second.
 
 mod batch;
+mod budget;
 mod caller;
 mod cancel;
-mod endpoint;
 mod job;
 mod key;
+mod limiter;
 mod plan;
 mod retry;
 mod schedule;
@@ -20,7 +21,9 @@ mod schedule;
 mod tests;
 
 pub use batch::Batcher;
-pub use caller::Caller;
+pub use caller::{Caller, CallerSettings};
 pub use cancel::{Cancel, Canceller, Stop, cancellation};
+pub use limiter::LimiterState;
 pub use plan::{Limits, Pace, Plan};
+pub use retry::RetryPolicy;
 pub use schedule::{EngineError, run};

@@ -50,7 +50,7 @@ where
     announce(&plan, events);
     let mut totals = Spent::default();
     let mut repairs = 0_u64;
-    let jobs = jobs(&plan, cases).take_while(|_| cancel.wish().is_none() && caller.ledger_trouble().is_none());
+    let jobs = jobs(&plan, cases).take_while(|_| cancel.wish().is_none() && caller.ended().is_none());
     let pending = Pending::default();
     let mut done = stream::iter(jobs)
         .map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job, pending.clone()))
@@ -96,8 +96,8 @@ fn incomplete(plan: &Plan, caller: &Caller, cancel: &Cancel, outcomes: u64) -> O
     if let Some(why) = cancel.wish() {
         return Some(why.words().to_owned());
     }
-    if let Some(trouble) = caller.ledger_trouble() {
-        return Some(format!("answers could not be kept: {trouble}"));
+    if let Some(why) = caller.ended() {
+        return Some(why);
     }
     let planned = plan.header.outcomes();
     (outcomes != planned).then(|| format!("{planned} outcomes were planned, {outcomes} came"))

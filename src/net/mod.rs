@@ -42,7 +42,7 @@ pub use address::{AddressError, check_address, shown};
 pub use batch::{BATCH_HEADER, BatchApi, BatchItem, BatchLimits, BatchStatus, ItemResult, Patience, Route, Sought};
 pub use body::BODY_LIMIT;
 pub use call::{Accept, Attempt, BoxFuture, Deadlines, Dialect, Rejection};
-pub use call::{Call, CommandRequest, HttpRequest, Purpose, Receipt, Request, Response, Transport, exchange};
+pub use call::{Call, CommandRequest, Expected, HttpRequest, Purpose, Receipt, Request, Response, Transport, exchange};
 pub use classify::{classify, classify_error_object};
 pub use client::Client;
 pub use process::{OUTPUT_LIMIT, STDERR_LIMIT, child_environment};

@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 
 use super::batch::{self, Access, BatchSpec, Mode, OpenAiBatches};
 use super::credentials::{KeyForm, Said, key};
-use super::price::Price;
+use super::price::{Price, expected};
 use super::{Built, ChatApi, ChatReply, ChatRequest, Headers, Kind, Model, Role};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Env, Fingerprint};
+use crate::domain::{EndpointLimits, Env, Fingerprint};
 use crate::net::{
     BatchApi, Call, Deadlines, Dialect, HttpRequest, Rejection, Request, Response, Url, check_address, shown,
 };
@@ -80,6 +80,8 @@ struct OpenAiSettings {
     mode: Option<Mode>,
     /// How long `mode: batch` waits.
     batch: Option<BatchSpec>,
+    /// What the service takes.
+    limits: Option<EndpointLimits>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -104,6 +106,8 @@ struct OpenAi {
     timeout: Option<std::time::Duration>,
     price: Option<Price>,
     batches: Option<Arc<dyn BatchApi>>,
+    limits: EndpointLimits,
+    max_tokens: Option<NonZeroU32>,
 }
 
 fn build(block: &Block, env: &Env, diagnostics: &mut Diagnostics) -> Option<Built> {
@@ -150,6 +154,8 @@ fn build(block: &Block, env: &Env, diagnostics: &mut Diagnostics) -> Option<Buil
         timeout: settings.timeout.map(|period| period.0),
         price: settings.price,
         batches,
+        limits: settings.limits.unwrap_or_default(),
+        max_tokens: settings.max_tokens,
     };
     Some(Built { model: Model { name: block.name.clone(), chat: Arc::new(chat), fingerprint }, secrets })
 }
@@ -253,6 +259,10 @@ impl OpenAi {
 
 impl ChatApi for OpenAi {
     fn call(&self, request: &ChatRequest) -> Call {
+        let body = self.body(request).to_string();
+        let route = batch::route(request.purpose, self.batches.as_ref());
+        let most = self.max_tokens.map(|tokens| u64::from(tokens.get()));
+        let expected = expected(body.len(), most, self.price, &route);
         let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
         headers.extend(self.headers.plain.iter().cloned());
         Call {
@@ -261,7 +271,7 @@ impl ChatApi for OpenAi {
                 url: self.url.clone(),
                 headers,
                 credentials: self.headers.credentials.clone(),
-                body: self.body(request).to_string().into(),
+                body: body.into(),
             }),
             endpoint: Arc::clone(&self.endpoint),
             purpose: request.purpose,
@@ -269,8 +279,10 @@ impl ChatApi for OpenAi {
             deadlines: Deadlines { whole: self.timeout.unwrap_or(request.deadlines.whole), ..request.deadlines },
             trial: request.trial,
             redirects: false,
-            route: batch::route(request.purpose, self.batches.as_ref()),
+            route,
             what: request.what.clone(),
+            limits: self.limits,
+            expected,
         }
     }
 

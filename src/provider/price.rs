@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::domain::{Usage, Usd};
-use crate::net::Response;
+use crate::net::{Expected, Response, Route};
 
 /// What a request in a batch costs of what it costs directly, where nothing is said. **Source**: OpenAI's and Anthropic's price lists,
 /// 2026-11.
@@ -35,6 +35,22 @@ pub(super) enum Tariff {
 /// How a response was paid for.
 pub(super) fn tariff(response: &Response) -> Tariff {
     if response.batch().is_some() { Tariff::Batch } else { Tariff::Direct }
+}
+
+/// Bytes of a request that are taken for one token: for most languages a little more tokens than there are.
+const BYTES_A_TOKEN: usize = 4;
+/// Tokens that a reply without a bound is taken to have at most.
+const LONG_REPLY: u64 = 1_000;
+
+/// What a request of `bytes` takes at most, as far as that can be known before; `most` is the bound that the suite sets to its reply.
+pub(super) fn expected(bytes: usize, most: Option<u64>, price: Option<Price>, route: &Route) -> Expected {
+    let prompt_tokens = bytes.div_ceil(BYTES_A_TOKEN) as u64;
+    let usage = Usage { prompt_tokens, completion_tokens: most.unwrap_or(LONG_REPLY) };
+    let tariff = match route {
+        Route::Direct | Route::Control => Tariff::Direct,
+        Route::Batch(_) => Tariff::Batch,
+    };
+    Expected { prompt_tokens, completion_tokens: most, cost: price.and_then(|price| price.of(usage, tariff)) }
 }
 
 impl Price {

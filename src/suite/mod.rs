@@ -25,7 +25,7 @@ mod spec;
 mod validate;
 
 pub use block::Block;
-pub use load::{Loaded, RunSettings, Suite, load, load_with_problems};
+pub use load::{Budget, Loaded, RunSettings, Suite, load, load_with_problems};
 pub use path::{PathError, inside, resolve};
 pub use schema::{SchemaParts, schema};
 

@@ -101,10 +101,7 @@ fn not_available(root: &mut Node, source: &Arc<Source>, diagnostics: &mut Diagno
             "remove it, or write `batch_size: 1`",
         );
     }
-    for (key, help) in [
-        ("budget", "remove it; nothing would stop the run at this cost"),
-        ("mode", "remove it; calls are made one by one"),
-    ] {
+    for (key, help) in [("mode", "remove it; calls are made one by one")] {
         if let Some(entry) = run.value.take(key) {
             refuse(entry.key_span, &format!("`{key}` is not available in this version"), help);
         }

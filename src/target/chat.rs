@@ -7,7 +7,7 @@ use super::blame::blame;
 use super::values::{ContextForm, lookup, template, unfilled};
 use super::{BuildContext, Kind, Target, with_receipt};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Answer, Case, Failure};
+use crate::domain::{Answer, Case, Failure, Spent};
 use crate::net::{BoxFuture, Deadlines, Purpose, Response, Transport, exchange};
 use crate::provider::{ChatRequest, Message, Model, Role};
 use crate::suite::{Block, Period};
@@ -89,7 +89,11 @@ impl Target for Chat {
             if self.own_timeout {
                 call.deadlines.whole = self.deadlines.whole;
             }
-            let read = |response: &Response| self.model.chat.read(response);
+            let read = |response: &Response| {
+                let reply = self.model.chat.read(response)?;
+                let spent = Spent { usage: reply.usage, cost: reply.cost };
+                Ok((reply, spent))
+            };
             let (reply, receipt) = exchange(transport, &call, read).await.map_err(blame)?;
             let contexts = if self.shows_contexts() { case.contexts.clone() } else { Vec::new() };
             let answer =

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Run")]
 pub(in crate::cli) struct MeasureArgs {
-    /// Calls in flight at most, for each endpoint (default: the suite's `run.workers`, else 4)
+    /// Calls in flight at most, for each endpoint (default: the suite's `run.workers`, else as many as it keeps up with)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(in crate::cli) workers: Option<u16>,
     /// What the ledger is used for

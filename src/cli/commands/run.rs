@@ -1,6 +1,7 @@
 //! `scoregate run [SUITE]`: the only place that knows what follows what.
 
 use std::io::IsTerminal as _;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::cli::signals::Caught;
 use crate::cli::{publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
 use crate::domain::{Decision, Env, EventSink, FailureKind, MetricSpec, RetryClass, Run, Verdict};
-use crate::engine::{self, Batcher, Caller, Pace, Plan, Stop, cancellation};
+use crate::engine::{self, Batcher, Caller, CallerSettings, Pace, Plan, RetryPolicy, Stop, cancellation};
 use crate::evaluator;
 use crate::gate::judge;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
@@ -42,7 +43,7 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
     };
     let mut prepared = prepare(suite, env).map_err(stop)?;
     if let Some(workers) = workers {
-        prepared.plan.limits.workers = usize::from(*workers);
+        prepared.plan.limits.workers = NonZeroUsize::new(usize::from(*workers));
     }
     let named = prepared.reports.dir.clone().map(PathBuf::from);
     let folder = out.clone().or(named).unwrap_or_else(|| PathBuf::from(FOLDER));
@@ -150,7 +151,6 @@ fn measure(
         let events: Arc<dyn EventSink> = Arc::new(progress);
         let caught = signals::listen(canceller, Arc::clone(&events))
             .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
-        let retry = (suite.run.retry_attempts, suite.run.retry_max_elapsed);
         let batcher = match plan.limits.pace {
             Pace::Slots => None,
             Pace::Batches => {
@@ -158,7 +158,13 @@ fn measure(
                 Some(Batcher::new(Arc::clone(&attempts), register, cancel.clone(), Arc::clone(&events))?)
             }
         };
-        let caller = Caller::new(attempts, ledger, plan.limits.workers, retry, cancel.clone(), Arc::clone(&events));
+        let settings = CallerSettings {
+            workers: plan.limits.workers,
+            retry: RetryPolicy { attempts: suite.run.retry_attempts, max_elapsed: suite.run.retry_max_elapsed },
+            budget: suite.run.budget,
+            shards: 1,
+        };
+        let caller = Caller::new(attempts, ledger, settings, cancel.clone(), Arc::clone(&events));
         let caller = Arc::new(caller.with_batcher(batcher));
         let results = folder.join("results.jsonl");
         let run = engine::run(Arc::new(plan), dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;

@@ -1,6 +1,7 @@
 //! Waiting for batches with a provider made of memory.
 
 use std::collections::{HashMap, HashSet};
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,14 +9,16 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::Batcher;
-use crate::domain::{Event, EventSink, Failure, FailureKind, RetryClass};
+use crate::domain::{EndpointLimits, Event, EventSink, Failure, FailureKind, RetryClass, Spent};
 use crate::engine::key::key_of;
-use crate::engine::{Caller, Canceller, Stop, cancellation};
+use crate::engine::{Caller, CallerSettings, Canceller, RetryPolicy, Stop, cancellation};
 use crate::net::{
     Attempt, BATCH_HEADER, BatchApi, BatchItem, BatchLimits, BatchStatus, BoxFuture, Call, Deadlines, Dialect,
-    HttpRequest, ItemResult, Patience, Purpose, Receipt, Rejection, Request, Response, Route, Sought, exchange,
+    Expected, HttpRequest, ItemResult, Patience, Purpose, Receipt, Rejection, Request, Response, Route, Sought,
+    exchange,
 };
 use crate::store::{Batches, Ledger, Remembered};
+use crate::suite::Budget;
 
 /// Batches by id; each answers its items with their own bodies.
 #[derive(Debug, Default)]
@@ -117,6 +120,8 @@ fn call(body: &str, api: &Arc<dyn BatchApi>) -> Call {
         redirects: false,
         route: Route::Batch(Arc::clone(api)),
         what: "a test".to_owned(),
+        limits: EndpointLimits::default(),
+        expected: Expected::default(),
     }
 }
 
@@ -140,12 +145,19 @@ fn place(ledger: Option<&Path>) -> Place {
     let register = ledger.as_ref().map(|ledger| Batches::open(ledger.path(), super::now()).unwrap());
     let outside: Arc<dyn Attempt> = Arc::new(Nobody);
     let batcher = Batcher::new(Arc::clone(&outside), register, cancel.clone(), Arc::clone(&events)).unwrap();
-    let caller = Caller::new(outside, ledger, 1, (1, Duration::from_secs(1)), cancel, events);
+    let settings = CallerSettings {
+        workers: NonZeroUsize::new(1),
+        retry: RetryPolicy { attempts: 1, max_elapsed: Duration::from_secs(1) },
+        budget: Budget::default(),
+        shards: 1,
+    };
+    let caller = Caller::new(outside, ledger, settings, cancel, events);
     Place { caller: caller.with_batcher(Some(batcher)), canceller, notes }
 }
 
 async fn ask(caller: &Caller, call: &Call) -> Result<(String, Receipt), Failure> {
-    exchange(caller, call, |response| Ok(String::from_utf8_lossy(&response.body).into_owned())).await
+    exchange(caller, call, |response| Ok((String::from_utf8_lossy(&response.body).into_owned(), Spent::default())))
+        .await
 }
 
 fn remembered(path: &Path) -> Vec<Remembered> {

@@ -202,8 +202,9 @@ impl Judge {
         let seen = Mutex::new(Seen::default());
         let result = exchange(transport, &call, |response| {
             let (now, result) = self.look(subject, contract, response);
+            let spent = now.spent;
             *seen.lock().unwrap_or_else(PoisonError::into_inner) = now;
-            result
+            result.map(|said| (said, spent))
         })
         .await;
         let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -248,6 +249,7 @@ impl Judge {
         let seen = Seen { spent: Spent { usage: reply.usage, cost: reply.cost }, unusable };
         let result = found.map_err(|unusable| Rejection {
             raw: Some(reply.text.clone()),
+            spent: seen.spent,
             ..Rejection::new(
                 unusable.why.kind(),
                 RetryClass::Unusable,

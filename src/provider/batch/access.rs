@@ -6,10 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::domain::{FailureKind, RetryClass};
+use crate::domain::{EndpointLimits, FailureKind, RetryClass};
 use crate::net::{
-    Attempt, BATCH_HEADER, Call, Deadlines, Dialect, HttpRequest, Purpose, Rejection, Request, Response, Route, Url,
-    first_words, shown,
+    Attempt, BATCH_HEADER, Call, Deadlines, Dialect, Expected, HttpRequest, Purpose, Rejection, Request, Response,
+    Route, Url, first_words, shown,
 };
 use crate::provider::Headers;
 
@@ -89,6 +89,8 @@ impl Access {
             redirects: false,
             route: Route::Control,
             what: "a batch of judge calls".to_owned(),
+            limits: EndpointLimits::default(),
+            expected: Expected::default(),
         }
     }
 }

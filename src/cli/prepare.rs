@@ -9,7 +9,7 @@ use super::{git, needs, screen, select, shard};
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Digest, Direction, Env, MetricSpec, Part, Redactor, RunHeader, ScoreKind, Secret};
-use crate::engine::{Limits, Plan};
+use crate::engine::{Limits, Pace, Plan};
 use crate::evaluator::{self, BuildContext};
 use crate::gate::Policy;
 use crate::host;
@@ -90,7 +90,7 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
     let header =
         RunHeader { cases, selection, shard: part, ..header(&suite, &models, &dataset, &targets, metrics, env) };
     let workers = suite.run.workers.map(|stated| divided(stated, part));
-    let limits = Limits { workers, trials: suite.run.trials };
+    let limits = Limits { workers, trials: suite.run.trials, pace: pace(&models) };
     let plan = Plan { header, targets, evaluators, limits, redactor };
     Ok(Prepared { suite, dataset, plan, policy, reports })
 }
@@ -175,6 +175,11 @@ fn header(
         shard: None,
         record: suite.run.record.clone(),
     }
+}
+
+/// Batches are waited for where one model makes them.
+fn pace(models: &Models) -> Pace {
+    if models.by_name.values().any(|model| model.chat.batches()) { Pace::Batches } else { Pace::Slots }
 }
 
 /// The models by their key, as the suite names them.

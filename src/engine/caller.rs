@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::batch::{Batcher, Delivery};
 use super::budget::{Account, Reservation};
 use super::cancel::{Cancel, Stop};
 use super::key::key_of;
@@ -13,7 +14,8 @@ use super::retry::{RetryPolicy, Tries, wait};
 use super::tape::{Seat, Tape};
 use crate::domain::{CallCounts, Complaint, Event, EventSink, Failure, FailureKind, RetryClass, Side, Spent, Usage};
 use crate::net::{
-    Accept, Attempt, BoxFuture, Call, Dialect, Purpose, Receipt, Rejection, Request, Response, Transport, rate_hint,
+    Accept, Attempt, BoxFuture, Call, Dialect, Purpose, Receipt, Rejection, Request, Response, Route, Transport,
+    rate_hint,
 };
 use crate::store::{Found, Kept, Ledger, StoreError};
 use crate::suite::Budget;
@@ -33,6 +35,8 @@ pub struct CallerSettings {
 pub struct Caller {
     attempts: Arc<dyn Attempt>,
     ledger: Option<Arc<Ledger>>,
+    /// Without it, every call is made directly.
+    batcher: Option<Batcher>,
     settings: CallerSettings,
     limiters: Limiters,
     account: Account,
@@ -65,6 +69,7 @@ impl Caller {
         Self {
             attempts,
             ledger,
+            batcher: None,
             settings,
             limiters: Limiters::new(),
             account: Account::new(settings.budget),
@@ -92,6 +97,17 @@ impl Caller {
         Seat::new(self, target)
     }
 
+    /// Calls that may wait for a batch go through `batcher`.
+    #[must_use]
+    pub fn with_batcher(self, batcher: Option<Batcher>) -> Self {
+        Self { batcher, ..self }
+    }
+
+    /// True while calls wait for batches, which may take hours.
+    pub(super) fn waits_for_batches(&self) -> bool {
+        self.batcher.as_ref().is_some_and(Batcher::is_waiting)
+    }
+
     /// Why nothing more is sent although the run was not cancelled: the ledger failed, or the budget is used up.
     pub fn ended(&self) -> Option<String> {
         let trouble = self.ledger_trouble().map(|trouble| format!("answers could not be kept: {trouble}"));
@@ -111,8 +127,9 @@ impl Caller {
     /// Requests so far; what they ask for is not known here, so `repairs` is 0.
     pub fn counts(&self) -> CallCounts {
         let repeats = self.attempts.repeats();
+        let in_batches = self.batcher.as_ref().map_or(0, Batcher::submitted);
         let own = CallCounts {
-            requests: self.counts.requests.load(Ordering::Relaxed).saturating_add(repeats),
+            requests: self.counts.requests.load(Ordering::Relaxed).saturating_add(repeats).saturating_add(in_batches),
             retries: self.counts.retries.load(Ordering::Relaxed).saturating_add(repeats),
             cache_hits: self.counts.cache_hits.load(Ordering::Relaxed),
             repairs: 0,
@@ -136,6 +153,10 @@ impl Caller {
             return Ok(receipt);
         }
         let limiter = self.limiter(call);
+        if let Some(receipt) = self.by_batch(call, accept, &limiter, key).await? {
+            return Ok(receipt);
+        }
+        let _busy = self.batcher.as_ref().map(Batcher::busy);
         let begun = Instant::now();
         let mut sent = 0;
         let mut tries = Tries::new(limiter.answered());
@@ -157,6 +178,67 @@ impl Caller {
                 }
             }
         }
+    }
+
+    /// The answer of a batch, for calls that may wait for one; no place is held meanwhile. `None`: the call is to be made directly.
+    async fn by_batch(
+        &self,
+        call: &Call,
+        accept: &Accept<'_>,
+        limiter: &Limiter,
+        key: [u8; 32],
+    ) -> Result<Option<Receipt>, Failure> {
+        let (Some(batcher), Route::Batch(api)) = (&self.batcher, &call.route) else { return Ok(None) };
+        self.still_open(limiter)?;
+        let reserved = self.account.reserve(&call.expected)?;
+        // A call that is left in its batch keeps what is reserved for it: it will be paid for.
+        let (response, first) = match batcher.ask(key, call, api).await? {
+            Delivery::Answer { response, first } => (response, first),
+            Delivery::Direct => {
+                reserved.give_back();
+                batcher.settle(&key).await;
+                return Ok(None);
+            }
+            Delivery::Rejected(rejection) => {
+                reserved.give_back();
+                // What is wrong with a request is settled; a batch that could not be looked at is not.
+                if rejection.class == RetryClass::Case {
+                    batcher.settle(&key).await;
+                }
+                self.heed(call, limiter, &rejection);
+                return Err(failure(call, rejection, 1));
+            }
+        };
+        let read = accept(&response);
+        match &read {
+            Ok(spent) if first => reserved.settle(spent),
+            Err(rejection) if first => settle(reserved, rejection),
+            Ok(_) | Err(_) => reserved.give_back(),
+        }
+        match read {
+            Ok(_) => {
+                let receipt = self.keep(key, response, 1).await?;
+                batcher.settle(&key).await;
+                Ok(Some(Receipt { attempts: u32::from(first), cached: !first, ..receipt }))
+            }
+            Err(rejection) => {
+                batcher.settle(&key).await;
+                match rejection.class {
+                    // Something is wrong with the answer, not with the request.
+                    RetryClass::Retry | RetryClass::Endpoint => Ok(None),
+                    RetryClass::Case | RetryClass::Unusable => Err(failure(call, rejection, 1)),
+                }
+            }
+        }
+    }
+
+    /// Whether calls may still be made.
+    fn still_open(&self, limiter: &Limiter) -> Result<(), Failure> {
+        if let Some(trouble) = self.ledger_trouble() {
+            let why = format!("not evaluated: answers cannot be kept any more: {trouble}");
+            return Err(Failure::infra(FailureKind::Internal, why));
+        }
+        limiter.stopped().map_or(Ok(()), Err)
     }
 
     /// A server that asks for a longer wait than any call may take is not waited for: its endpoint is stopped.
@@ -287,7 +369,7 @@ impl Caller {
     }
 }
 
-fn cancelled(why: Stop, attempts: u32) -> Failure {
+pub(super) fn cancelled(why: Stop, attempts: u32) -> Failure {
     let failure = Failure::infra(FailureKind::Cancelled, format!("{} before this was measured", why.words()));
     Failure { attempts, ..failure }
 }

@@ -55,7 +55,7 @@ where
     let mut done = stream::iter(jobs)
         .map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job, pending.clone()))
         .buffered(plan.limits.window());
-    while let Some(finished) = next(&mut done, &pending, events).await {
+    while let Some(finished) = next(&mut done, &pending, &caller, events).await {
         let Done { outcome, spent, repairs: more } = finished?;
         let (offset, line) = writer.append(&outcome)?;
         builder.outcome(&line, offset).map_err(|problem| StoreError::Corrupt {
@@ -109,11 +109,18 @@ const SILENCE: Duration = Duration::from_secs(10);
 const NAMED: usize = 5;
 
 /// The next outcome; says what is waited for while there is none.
-async fn next<S: Stream + Unpin>(done: &mut S, pending: &Pending, events: &dyn EventSink) -> Option<S::Item> {
+async fn next<S: Stream + Unpin>(
+    done: &mut S,
+    pending: &Pending,
+    caller: &Caller,
+    events: &dyn EventSink,
+) -> Option<S::Item> {
     let mut silent = Duration::ZERO;
     loop {
         match tokio::time::timeout(SILENCE, done.next()).await {
             Ok(finished) => return finished,
+            // Of batches, their own news is told.
+            Err(_) if caller.waits_for_batches() => silent = Duration::ZERO,
             Err(_) => {
                 silent += SILENCE;
                 events.emit(Event::Waiting { silent, cases: pending.first(NAMED) });

@@ -14,7 +14,7 @@ use crate::domain::{
 };
 use crate::net::{
     Attempt, BoxFuture, Call, Deadlines, Dialect, Expected, HttpRequest, Purpose, Receipt, Rejection, Request,
-    Response, exchange,
+    Response, Route, exchange,
 };
 use crate::store::Ledger;
 use crate::suite::Budget;
@@ -87,6 +87,7 @@ fn call(url: &str) -> Call {
         deadlines: Deadlines { connect: Duration::from_secs(1), whole: Duration::from_secs(1) },
         trial: 0,
         redirects: false,
+        route: Route::Direct,
         what: "a test".to_owned(),
         limits: EndpointLimits::default(),
         expected: Expected::default(),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::batch::{BATCH_HEADER, Route};
 use crate::domain::{EndpointLimits, Failure, FailureKind, RateHint, RetryClass, Secret, Spent, Usd};
 
 /// A boxed future, as object-safe traits need it.
@@ -96,6 +97,8 @@ pub struct Call {
     pub trial: u32,
     /// Follow redirects (at most five; credentials never leave the origin). Default off.
     pub redirects: bool,
+    /// Not part of the key: the answer is the same whichever way it came.
+    pub route: Route,
     /// For messages: `faithfulness of case q17`.
     pub what: String,
     /// Of the endpoint; not part of the key.
@@ -117,6 +120,11 @@ impl Response {
     /// First header of that (lower-case) name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The id of the batch that this came in.
+    pub fn batch(&self) -> Option<&str> {
+        self.header(BATCH_HEADER)
     }
 }
 

@@ -5,12 +5,14 @@
 //! shards' results.jsonl ─► Shards ─► one results.jsonl and Run
 //! Call    ─► ledger (one row, committed before its answer is used) ─► the same call later
 //!          └► cassette (one line, as far as the run used it) ─► the same run without network
+//! batch   ─► its calls' keys beside the ledger, before it is submitted ─► a later run waits for it
 //! ```
 //!
 //! Promise: a file is old or new, never half ([`write_atomic`]); a file that cannot be right is `Corrupt` and left as it is, never
 //! taken for missing; what was committed to the ledger survives any kill. Reports are bytes of the room `report`, written by `cli`.
 
 mod baseline;
+mod batches;
 mod cassette;
 mod error;
 mod first_line;
@@ -26,6 +28,7 @@ mod scores;
 mod write;
 
 pub use baseline::{BASELINE_SCHEMA, read_baseline, render_baseline};
+pub use batches::{Batches, Remembered};
 pub use cassette::{
     CASSETTE_SCHEMA, CallKey, CallLine, Cassette, CassetteEnd, CassetteHeader, CassetteWriter, RequestLine,
     ResponseLine,

@@ -15,8 +15,8 @@ use super::{BuildContext, Kind, Target, with_receipt};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Answer, Case, EndpointLimits, Failure, Secret, Spent};
 use crate::net::{
-    BoxFuture, Call, CommandRequest, Deadlines, Dialect, Expected, Purpose, Rejection, Request, Response, Transport,
-    exchange,
+    BoxFuture, Call, CommandRequest, Deadlines, Dialect, Expected, Purpose, Rejection, Request, Response, Route,
+    Transport, exchange,
 };
 use crate::suite::{Block, Draft, Period};
 use crate::text::template::{FillError, Template};
@@ -243,6 +243,7 @@ impl Command {
             deadlines: self.deadlines,
             trial,
             redirects: false,
+            route: Route::Direct,
             what: format!("answer to case {}", case.id),
             limits: self.limits,
             expected: Expected::default(),

@@ -16,8 +16,8 @@ use super::{BuildContext, Kind, Target, with_receipt};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Answer, Case, EndpointLimits, Failure, FailureKind, Secret, Spent};
 use crate::net::{
-    BoxFuture, Call, Deadlines, Dialect, Expected, HttpRequest, Purpose, Rejection, Request, Response, Transport,
-    check_address, classify, exchange, first_words, shown,
+    BoxFuture, Call, Deadlines, Dialect, Expected, HttpRequest, Purpose, Rejection, Request, Response, Route,
+    Transport, check_address, classify, exchange, first_words, shown,
 };
 use crate::provider::Headers;
 use crate::suite::{Block, Draft, Period};
@@ -302,6 +302,7 @@ impl Http {
             deadlines: self.deadlines,
             trial,
             redirects: self.redirects == Redirects::Follow,
+            route: Route::Direct,
             what: format!("answer to case {}", case.id),
             limits: self.limits,
             expected: Expected::default(),

@@ -4,6 +4,11 @@
 mod action;
 mod baselines;
 #[cfg(unix)]
+#[path = "support/batch_server.rs"]
+mod batch_server;
+#[cfg(unix)]
+mod batches;
+#[cfg(unix)]
 mod cassettes;
 #[path = "support/chat_server.rs"]
 mod chat_server;

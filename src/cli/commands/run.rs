@@ -16,12 +16,12 @@ use crate::cli::signals::Caught;
 use crate::cli::{publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
 use crate::domain::{Env, EventSink, FailureKind, Part, RetryClass, Run};
-use crate::engine::{self, Caller, CallerSettings, Plan, RetryPolicy, Stop, Tape, cancellation};
+use crate::engine::{self, Batcher, Caller, CallerSettings, Pace, Plan, RetryPolicy, Stop, Tape, cancellation};
 use crate::evaluator;
 use crate::gate::BaselineState;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
 use crate::report;
-use crate::store::Ledger;
+use crate::store::{Batches, Ledger, StoreError};
 use crate::suite::{self, Budget, Suite};
 
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Failed> {
@@ -153,6 +153,13 @@ fn measure(
         let events: Arc<dyn EventSink> = Arc::new(progress);
         let caught = signals::listen(canceller, Arc::clone(&events))
             .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
+        let batcher = match plan.limits.pace {
+            Pace::Slots => None,
+            Pace::Batches => {
+                let register = ledger.as_ref().map(|ledger| batches(ledger)).transpose()?;
+                Some(Batcher::new(Arc::clone(&attempts), register, cancel.clone(), Arc::clone(&events))?)
+            }
+        };
         let settings = CallerSettings {
             workers: plan.limits.workers,
             retry: RetryPolicy { attempts: suite.run.retry_attempts, max_elapsed: suite.run.retry_max_elapsed },
@@ -160,7 +167,7 @@ fn measure(
             shards: plan.header.shard.map_or(1, |part| part.shard.total() as usize),
         };
         let caller = Caller::new(attempts, ledger, settings, cancel.clone(), Arc::clone(&events));
-        let caller = Arc::new(caller.with_tape(tape.cloned()));
+        let caller = Arc::new(caller.with_tape(tape.cloned()).with_batcher(batcher));
         let results = folder.join("results.jsonl");
         let run = engine::run(Arc::new(plan), dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;
         Ok((run, caught))
@@ -176,6 +183,22 @@ fn budget(whole: Budget, part: Option<Part>) -> Budget {
         tokens: tokens.map(|tokens| shard.share(tokens)),
         requests: requests.map(|requests| shard.share(requests)),
         time,
+    }
+}
+
+/// The batches that earlier runs with this ledger left behind.
+fn batches(ledger: &Ledger) -> Result<Batches, Failed> {
+    match Batches::open(ledger.path(), jiff::Timestamp::now().as_second()) {
+        Err(StoreError::Busy { holder, .. }) => {
+            let path = ledger.path().display();
+            let message = format!("another run waits for the batches of the ledger `{path}`: {holder}");
+            Err(Failed::usage(
+                "ledger-in-use",
+                message,
+                "wait for it to end, or give this run a ledger of its own: `run.ledger`",
+            ))
+        }
+        other => Ok(other?),
     }
 }
 

@@ -64,9 +64,8 @@ impl Limiter {
         loop {
             let admission = {
                 let mut core = self.core();
-                if let Some((kind, why)) = core.stopped() {
-                    let why = format!("not evaluated: the endpoint was stopped because {why}");
-                    return Err(Failure::infra(*kind, why));
+                if let Some(failure) = stopped(&core) {
+                    return Err(failure);
                 }
                 core.admit(tokens, Instant::now())
             };
@@ -81,6 +80,11 @@ impl Limiter {
                 }
             }
         }
+    }
+
+    /// The failure of a call that is not sent because the endpoint was stopped.
+    pub(super) fn stopped(&self) -> Option<Failure> {
+        stopped(&self.core())
     }
 
     /// Calls that got an answer so far.
@@ -99,6 +103,11 @@ impl Limiter {
         let (in_flight, limit, rate) = self.core().state();
         LimiterState { in_flight, limit, rate }
     }
+}
+
+fn stopped(core: &Core) -> Option<Failure> {
+    let (kind, why) = core.stopped()?;
+    Some(Failure::infra(*kind, format!("not evaluated: the endpoint was stopped because {why}")))
 }
 
 /// A place in flight. Given back with what the call came to, or without a word when dropped.

@@ -10,7 +10,7 @@ use super::reading::{Contract, JudgeReading, Unusable, Why, read};
 use crate::domain::{
     Digest, Failure, FailureKind, Measurement, MetricName, Reading, RetryClass, ScoreKind, Side, Spent,
 };
-use crate::net::{BoxFuture, Deadlines, Purpose, Rejection, Response, Transport, exchange};
+use crate::net::{BoxFuture, Deadlines, Purpose, Rejection, Response, Route, Transport, exchange};
 use crate::provider::{ChatRequest, Message, Model, Role};
 
 const SYSTEM: &str = include_str!("prompts/system.txt");
@@ -193,7 +193,12 @@ impl Judge {
             deadlines: self.deadlines,
             what: format!("{} of case {}", self.metric, subject.case.id),
         };
-        let call = self.model.chat.call(&request);
+        let asked_again = request.messages.iter().any(|message| message.role == Role::Assistant);
+        let mut call = self.model.chat.call(&request);
+        if asked_again {
+            // Another day for one reply in the right form would be too long.
+            call.route = Route::Direct;
+        }
         let seen = Mutex::new(Seen::default());
         let result = exchange(transport, &call, |response| {
             let (now, result) = self.look(subject, contract, response);

@@ -12,7 +12,7 @@ use crate::domain::{
 };
 use crate::evaluator::BuildContext;
 use crate::net::{
-    Accept, BoxFuture, Call, Deadlines, Dialect, Expected, HttpRequest, Receipt, Rejection, Request, Response,
+    Accept, BoxFuture, Call, Deadlines, Dialect, Expected, HttpRequest, Receipt, Rejection, Request, Response, Route,
     Transport,
 };
 use crate::provider::{ChatApi, ChatReply, ChatRequest, Model};
@@ -104,6 +104,7 @@ impl ChatApi for Scripted {
             deadlines: request.deadlines,
             trial: request.trial,
             redirects: false,
+            route: Route::Direct,
             what: request.what.clone(),
             limits: EndpointLimits::default(),
             expected: Expected::default(),

@@ -10,7 +10,9 @@ mod tls;
 
 use std::time::Duration;
 
-use super::{Attempt, Call, Client, Deadlines, Dialect, Expected, HttpRequest, Purpose, Rejection, Request, Response};
+use super::{
+    Attempt, Call, Client, Deadlines, Dialect, Expected, HttpRequest, Purpose, Rejection, Request, Response, Route,
+};
 use crate::domain::{EndpointLimits, Env, Secret};
 use raw_server::{RawServer, Step, fixture, json};
 
@@ -33,6 +35,7 @@ fn post(url: &str) -> Call {
         deadlines: Deadlines { connect: Duration::from_secs(2), whole: Duration::from_secs(5) },
         trial: 0,
         redirects: false,
+        route: Route::Direct,
         what: "answer of case q1".to_owned(),
         limits: EndpointLimits::default(),
         expected: Expected::default(),

@@ -14,6 +14,7 @@ mod ending;
 mod exit_code;
 mod failure;
 mod git;
+mod ledger;
 mod needs;
 mod prepare;
 mod publish;
@@ -66,6 +67,7 @@ fn dispatch(cli: Cli, env: &Env) -> Result<Ending, Failed> {
         Command::Check(args) => commands::check::execute(&args, env),
         Command::Compare(args) => commands::compare::execute(&args, env),
         Command::Baseline(args) => commands::baseline::execute(&args, env),
+        Command::Ledger(args) => commands::ledger::execute(&args),
         Command::Schema => commands::schema::execute(),
         Command::Completions(args) => commands::completions::execute(&args),
     }

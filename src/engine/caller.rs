@@ -8,9 +8,9 @@ use super::cancel::{Cancel, Stop};
 use super::endpoint::{Endpoint, Endpoints};
 use super::key::key_of;
 use super::retry::{RetryPolicy, Tries, wait};
-use crate::domain::{CallCounts, Event, EventSink, Failure, FailureKind, RetryClass, Side};
+use crate::domain::{CallCounts, Event, EventSink, Failure, FailureKind, RetryClass, Side, Spent};
 use crate::net::{Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Transport};
-use crate::store::{Found, Kept, Ledger, StoreError};
+use crate::store::{Bill, Found, Kept, Ledger, StoreError};
 
 /// The engine's transport.
 pub struct Caller {
@@ -188,10 +188,10 @@ impl Caller {
             result = self.attempts.attempt(call) => result,
             why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
         };
-        let kept = match result.and_then(|response| accept(&response).map(|()| response)) {
-            Ok(response) => {
+        let kept = match result.and_then(|response| accept(&response).map(|spent| (response, spent))) {
+            Ok((response, spent)) => {
                 endpoint.accept();
-                Ok(self.keep(key, response, *sent).await?)
+                Ok(self.keep(key, call, (response, spent), *sent).await?)
             }
             Err(rejection) => {
                 let rejection = self.bounded(rejection);
@@ -213,10 +213,16 @@ impl Caller {
         }
     }
 
-    async fn keep(&self, key: [u8; 32], response: Response, sent: u32) -> Result<Receipt, Failure> {
+    async fn keep(
+        &self,
+        key: [u8; 32],
+        call: &Call,
+        (response, spent): (Response, Spent),
+        sent: u32,
+    ) -> Result<Receipt, Failure> {
         let latency = response.latency;
         if let Some(ledger) = &self.ledger {
-            let stored = match keep(&response) {
+            let stored = match keep(call, &response, spent) {
                 Ok(kept) => ledger.put(key, kept).await,
                 Err(problem) => Err(StoreError::Ledger { path: ledger.path().to_owned(), problem }),
             };
@@ -251,12 +257,13 @@ async fn ready(endpoint: &Endpoint) -> Result<tokio::sync::SemaphorePermit<'_>, 
     }
 }
 
-fn keep(response: &Response) -> Result<Kept, String> {
+fn keep(call: &Call, response: &Response, Spent { usage, cost }: Spent) -> Result<Kept, String> {
     Ok(Kept {
         status: response.status,
         headers: serde_json::to_string(&response.headers).map_err(|error| error.to_string())?,
         body: response.body.to_vec(),
         latency_us: i64::try_from(response.latency.as_micros()).unwrap_or(i64::MAX),
+        bill: Bill { endpoint: call.endpoint.to_string(), usage, cost },
     })
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::domain::{Failure, FailureKind, RateHint, RetryClass, Secret};
+use crate::domain::{Failure, FailureKind, RateHint, RetryClass, Secret, Spent};
 
 /// A boxed future, as object-safe traits need it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -135,8 +135,8 @@ pub struct Receipt {
     pub latency: Duration,
 }
 
-/// The reader: `Ok` accepts the response as the complete, usable answer, which is then kept.
-pub type Accept<'a> = dyn Fn(&Response) -> Result<(), Rejection> + Send + Sync + 'a;
+/// The reader: `Ok` accepts the response as the complete, usable answer, which is then kept, and says what it took as far as it tells.
+pub type Accept<'a> = dyn Fn(&Response) -> Result<Spent, Rejection> + Send + Sync + 'a;
 
 /// Carries out calls. The engine's has ledger, limits, retries and budget; tests bring their own.
 pub trait Transport: Send + Sync {
@@ -154,13 +154,25 @@ pub async fn exchange<T: Send>(
     call: &Call,
     read: impl Fn(&Response) -> Result<T, Rejection> + Send + Sync,
 ) -> Result<(T, Receipt), Failure> {
+    exchange_counted(transport, call, |response| Ok((read(response)?, Spent::default()))).await
+}
+
+/// As [`exchange`], for responses that say what they took.
+///
+/// # Errors
+/// As [`Transport::send`].
+pub async fn exchange_counted<T: Send>(
+    transport: &dyn Transport,
+    call: &Call,
+    read: impl Fn(&Response) -> Result<(T, Spent), Rejection> + Send + Sync,
+) -> Result<(T, Receipt), Failure> {
     let slot: Mutex<Option<T>> = Mutex::new(None);
     let accept = |response: &Response| {
-        let value = read(response)?;
+        let (value, spent) = read(response)?;
         if let Ok(mut slot) = slot.lock() {
             *slot = Some(value);
         }
-        Ok(())
+        Ok(spent)
     };
     let receipt = transport.send(call, &accept).await?;
     let value = slot.into_inner().ok().flatten();

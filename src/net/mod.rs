@@ -38,7 +38,9 @@ pub(crate) mod tests;
 pub use address::{AddressError, check_address, shown};
 pub use body::BODY_LIMIT;
 pub use call::{Accept, Attempt, BoxFuture, Deadlines, Dialect, Rejection};
-pub use call::{Call, CommandRequest, HttpRequest, Purpose, Receipt, Request, Response, Transport, exchange};
+pub use call::{
+    Call, CommandRequest, HttpRequest, Purpose, Receipt, Request, Response, Transport, exchange, exchange_counted,
+};
 pub use classify::{classify, classify_error_object};
 pub use client::Client;
 pub use process::{OUTPUT_LIMIT, STDERR_LIMIT, child_environment};

@@ -24,7 +24,10 @@ mod write;
 pub use baseline::{BASELINE_SCHEMA, read_baseline, render_baseline};
 pub use error::StoreError;
 pub use first_line::FileKind;
-pub use ledger::{Found, Kept, Ledger};
+pub use ledger::{
+    Account, Bill, EndpointAccount, Found, Kept, Ledger, LedgerMode, LedgerUse, PruneSettings, Pruned, Resumed,
+    Unfinished, account, prune,
+};
 pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};
 pub use lock::Lock;
 pub use pool::{accept, pool};

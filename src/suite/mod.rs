@@ -28,6 +28,7 @@ pub use block::Block;
 pub use load::{Loaded, RunSettings, Suite, load, load_with_problems};
 pub use path::{PathError, inside, resolve};
 pub use schema::{SchemaParts, schema};
+pub use spec::Reuse;
 
 pub use crate::text::duration::Period;
 

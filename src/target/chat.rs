@@ -7,8 +7,8 @@ use super::blame::blame;
 use super::values::{ContextForm, lookup, template, unfilled};
 use super::{BuildContext, Kind, Target, with_receipt};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Answer, Case, Failure};
-use crate::net::{BoxFuture, Deadlines, Purpose, Response, Transport, exchange};
+use crate::domain::{Answer, Case, Failure, Spent};
+use crate::net::{BoxFuture, Deadlines, Purpose, Response, Transport, exchange_counted};
 use crate::provider::{ChatRequest, Message, Model, Role};
 use crate::suite::{Block, Period};
 use crate::text::suggest;
@@ -89,8 +89,12 @@ impl Target for Chat {
             if self.own_timeout {
                 call.deadlines.whole = self.deadlines.whole;
             }
-            let read = |response: &Response| self.model.chat.read(response);
-            let (reply, receipt) = exchange(transport, &call, read).await.map_err(blame)?;
+            let read = |response: &Response| {
+                let reply = self.model.chat.read(response)?;
+                let spent = Spent { usage: reply.usage, cost: reply.cost };
+                Ok((reply, spent))
+            };
+            let (reply, receipt) = exchange_counted(transport, &call, read).await.map_err(blame)?;
             let contexts = if self.shows_contexts() { case.contexts.clone() } else { Vec::new() };
             let answer =
                 Answer { text: reply.text, contexts, usage: reply.usage, cost: reply.cost, ..Answer::default() };

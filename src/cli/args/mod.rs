@@ -4,6 +4,7 @@ mod baseline;
 mod gate;
 mod host;
 mod input;
+mod ledger;
 mod output;
 mod report;
 mod run;
@@ -14,9 +15,10 @@ pub(super) use baseline::{BaselineArgs, BaselineCommand};
 pub(super) use gate::GateArgs;
 pub(super) use host::HostArgs;
 pub(super) use input::{ResultsInput, SuiteInput};
+pub(super) use ledger::{LedgerArgs, LedgerCommand, PruneArgs, StatsFormat};
 pub(super) use output::{Format, OutputArgs};
 pub(super) use report::ReportArgs;
-pub(super) use run::{LedgerUse, MeasureArgs};
+pub(super) use run::{LedgerChoice, MeasureArgs};
 
 /// Decides whether a change to an LLM or RAG application may merge.
 #[derive(Debug, Parser)]
@@ -39,6 +41,8 @@ pub(super) enum Command {
     Compare(CompareArgs),
     /// Look at a baseline, or accept a run into it
     Baseline(BaselineArgs),
+    /// Look at the kept answers of paid calls, or remove old ones
+    Ledger(LedgerArgs),
     /// Print the JSON Schema of the suite file
     Schema,
     /// Print completions for a shell

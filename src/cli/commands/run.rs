@@ -3,18 +3,19 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cli::args::{GateArgs, HostArgs, LedgerUse, MeasureArgs, ReportArgs, RunArgs, SuiteInput};
+use crate::cli::args::{GateArgs, HostArgs, LedgerChoice, MeasureArgs, ReportArgs, RunArgs, SuiteInput};
 use crate::cli::ending::Ending;
 use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
 use crate::cli::prepare::{Prepared, prepare};
 use crate::cli::publish::Comment;
 use crate::cli::signals::Caught;
-use crate::cli::{publish, reference, reports, screen, signals};
+use crate::cli::{ledger, publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
-use crate::domain::{Decision, Env, EventSink, FailureKind, MetricSpec, RetryClass, Run, Verdict};
-use crate::engine::{self, Caller, Plan, Stop, cancellation};
+use crate::domain::{Decision, Env, Event, EventSink, FailureKind, MetricSpec, RetryClass, Run, Verdict};
+use crate::engine::{self, Caller, Cancel, Plan, Stop, cancellation};
 use crate::evaluator;
 use crate::gate::judge;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
@@ -56,7 +57,7 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
 fn carry_out(
     prepared: Prepared,
     baseline: Option<&Path>,
-    ledger: LedgerUse,
+    ledger: Option<LedgerChoice>,
     folder: &Path,
     comment: Comment,
     env: &Env,
@@ -120,16 +121,13 @@ fn measure(
     suite: &Suite,
     dataset: &Dataset,
     plan: Plan,
-    ledger: LedgerUse,
+    choice: Option<LedgerChoice>,
     folder: &Path,
     env: &Env,
 ) -> Result<(Run, Caught), Failed> {
     // Recorded answers cost nothing, so there is nothing to keep and nobody to call.
     let calls = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
-    let ledger = match ledger {
-        LedgerUse::On if calls => Some(Arc::new(Ledger::open(&suite.run.ledger)?)),
-        LedgerUse::On | LedgerUse::Off => None,
-    };
+    let ledger = if calls { Some(Arc::new(ledger::open(suite, choice, folder)?)) } else { None };
     let attempts: Arc<dyn Attempt> = if calls {
         Arc::new(Client::new(env).map_err(|error| Failed::CouldNot(error.to_string()))?)
     } else {
@@ -147,16 +145,53 @@ fn measure(
             });
         }
         let progress = report::Progress::stderr(progress_style(env), plan.redactor.clone());
-        let events: Arc<dyn EventSink> = Arc::new(progress);
+        // A run that an endpoint would not answer has not ended: the same command goes on with it.
+        let stopped = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&stopped);
+        let events: Arc<dyn EventSink> = Arc::new(move |event: Event| {
+            seen.fetch_or(matches!(event, Event::EndpointStopped { .. }), Ordering::Relaxed);
+            progress.emit(event);
+        });
+        if let Some(ledger) = &ledger {
+            watch(ledger, cancel.clone());
+            if let Some(resumed) = ledger.resumed() {
+                events.emit(Event::Note { text: ledger::going_on(resumed) });
+            }
+        }
         let caught = signals::listen(canceller, Arc::clone(&events))
             .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
         let retry = (suite.run.retry_attempts, suite.run.retry_max_elapsed);
-        let caller =
-            Arc::new(Caller::new(attempts, ledger, plan.limits.workers, retry, cancel.clone(), Arc::clone(&events)));
+        let caller = Arc::new(Caller::new(
+            attempts,
+            ledger.clone(),
+            plan.limits.workers,
+            retry,
+            cancel.clone(),
+            Arc::clone(&events),
+        ));
         let results = folder.join("results.jsonl");
         let run = engine::run(Arc::new(plan), dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;
+        let ended = run.completion.as_ref().is_some_and(|end| end.complete) && !stopped.load(Ordering::Relaxed);
+        if let Some(ledger) = ledger.filter(|_| ended)
+            && let Err(error) = ledger.finish().await
+        {
+            screen::message(&format!(
+                "warning: the end of this run was not kept, so the next one may go on with it: {error}"
+            ));
+        }
         Ok((run, caught))
     })
+}
+
+/// Whoever wants to stop does not wait for a locked ledger.
+fn watch(ledger: &Arc<Ledger>, cancel: Cancel) {
+    let ledger = Arc::downgrade(ledger);
+    tokio::spawn(async move {
+        cancel.cancelled().await;
+        if let Some(ledger) = ledger.upgrade() {
+            ledger.hurry();
+        }
+    });
 }
 
 /// What the metrics are, for lines that say only their names. Such lines do not say what they were measured with.

@@ -10,7 +10,7 @@ use super::reading::{Contract, JudgeReading, Unusable, Why, read};
 use crate::domain::{
     Digest, Failure, FailureKind, Measurement, MetricName, Reading, RetryClass, ScoreKind, Side, Spent,
 };
-use crate::net::{BoxFuture, Deadlines, Purpose, Rejection, Response, Transport, exchange};
+use crate::net::{BoxFuture, Deadlines, Purpose, Rejection, Response, Transport, exchange_counted};
 use crate::provider::{ChatRequest, Message, Model, Role};
 
 const SYSTEM: &str = include_str!("prompts/system.txt");
@@ -195,10 +195,11 @@ impl Judge {
         };
         let call = self.model.chat.call(&request);
         let seen = Mutex::new(Seen::default());
-        let result = exchange(transport, &call, |response| {
+        let result = exchange_counted(transport, &call, |response| {
             let (now, result) = self.look(subject, contract, response);
+            let spent = now.spent;
             *seen.lock().unwrap_or_else(PoisonError::into_inner) = now;
-            result
+            result.map(|said| (said, spent))
         })
         .await;
         let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -149,7 +149,7 @@ mod tests {
 
     /// One name, one value, one pair more, one pair less; and the first letter of a value moved into its name.
     fn edited(pairs: &[(String, String)]) -> Vec<Vec<(String, String)>> {
-        let mut all = vec![[pairs, &[(String::new(), String::new())]].concat()];
+        let mut all = vec![[pairs, &[(String::new(), String::new())][..]].concat()];
         for at in 0..pairs.len() {
             let mut edit = |change: &dyn Fn(&mut (String, String))| {
                 let mut pairs = pairs.to_vec();
@@ -159,7 +159,7 @@ mod tests {
             edit(&|pair| pair.0.push('x'));
             edit(&|pair| pair.1.push('x'));
             if pairs[at].1.is_ascii() && !pairs[at].1.is_empty() {
-                edit(&|pair| pair.0.push(pair.1.remove(0).to_owned()));
+                edit(&|(name, value)| name.push(value.remove(0)));
             }
             let mut fewer = pairs.to_vec();
             fewer.remove(at);

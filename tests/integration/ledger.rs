@@ -168,7 +168,7 @@ fn the_ledger_is_shown_and_pruned() {
     let server = ChatServer::start(Duration::ZERO, yes);
     let place = judged(&server.url);
     let suite = std::fs::read_to_string(place.path().join("scoregate.yaml")).expect("the suite");
-    let priced = suite.replace("model: m,", "model: \"m\u{1b}[31m::error::x\", price: { input: 100000, output: 0 },");
+    let priced = suite.replace("model: m,", "model: \"m\\e[31m::error::x\", price: { input: 100000, output: 0 },");
     std::fs::write(place.path().join("scoregate.yaml"), priced).expect("a suite");
     for _ in 0..3 {
         check(place.path(), &["run"], 0);
@@ -183,7 +183,7 @@ fn the_ledger_is_shown_and_pruned() {
     assert_eq!((&json["total"]["answers"], &json["total"]["hits"]), (&6.into(), &12.into()));
     assert_eq!((&json["endpoints"][0]["cost_usd"], &json["endpoints"][0]["tokens"]), (&6.0.into(), &72.into()));
     let prune = |arguments: &[&str]| {
-        let output = scoregate(place.path(), &[&["ledger", "prune"], arguments].concat());
+        let output = scoregate(place.path(), &[&["ledger", "prune"][..], arguments].concat());
         assert_eq!(code(&output), 0, "{}", err(&output));
         out(&output)
     };

@@ -32,13 +32,12 @@ pub(in crate::cli) enum LedgerCommand {
 }
 
 #[derive(Debug, Args)]
-#[group(id = "what", required = true, multiple = true, args = ["older_than", "keep_size"])]
 pub(in crate::cli) struct PruneArgs {
     /// The ledger file
     #[arg(default_value = FILE)]
     pub(in crate::cli) file: PathBuf,
     /// Remove answers that were neither made nor used for this long, such as `30d`
-    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, required_unless_present = "keep_size")]
     pub(in crate::cli) older_than: Option<Duration>,
     /// Then remove what was not used for longest until the file takes no more than this, such as `100MB`
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]

@@ -140,7 +140,7 @@ impl Transport for Loopback {
         let response =
             Response { status: 200, headers: Vec::new(), body: request.body.clone(), latency: Duration::ZERO };
         let result = match accept(&response) {
-            Ok(()) => Ok(Receipt { attempts: 1, cached: false, latency: Duration::ZERO }),
+            Ok(_) => Ok(Receipt { attempts: 1, cached: false, latency: Duration::ZERO }),
             Err(rejection) => {
                 assert_eq!(rejection.class, RetryClass::Unusable, "would be retried: {}", rejection.message);
                 let mut failure = Failure::infra(rejection.kind, rejection.message);

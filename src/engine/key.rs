@@ -222,6 +222,6 @@ mod tests {
             what: String::new(),
         };
         let hex: String = key_of(&call).iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(hex, "KNOWN");
+        assert_eq!(hex, "463d27a16969123c3b5c882e2ac52aa1cda8f43a31261efe1f5e127f3f8dfc1b");
     }
 }

@@ -33,6 +33,8 @@ pub(crate) fn suite_in(folder: &Path) -> Suite {
             retry_max_elapsed: Duration::from_secs(1),
             record: serde_json::Map::new(),
             ledger: folder.join("ledger"),
+            ledger_ttl: None,
+            ledger_reuse: crate::suite::Reuse::On,
         },
         secrets: Vec::new(),
     }

@@ -53,6 +53,11 @@ impl Patience {
                     // Some locks are refused at once, without SQLite's own waiting.
                     std::thread::sleep(Duration::from_millis(fastrand::u64(1..10)));
                 }
+                Err(error) if locked(error) => {
+                    // Who waits behind this one does not wait all over again.
+                    self.hurry();
+                    return result;
+                }
                 Ok(_) | Err(_) => return result,
             }
         }

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::args::{LedgerUse, RecordMode};
+use super::args::{LedgerChoice, RecordMode};
 use super::failure::Failed;
 use super::screen;
 use crate::diagnostic::{Diagnostic, Source as Text, Span};
@@ -17,17 +17,17 @@ use crate::store::{Cassette, CassetteHeader, CassetteWriter, StoreError};
 #[derive(Clone, Copy)]
 pub(super) enum Source<'a> {
     /// Services and programs.
-    Outside { ledger: LedgerUse, record: Option<(&'a Path, RecordMode)> },
+    Outside { ledger: Option<LedgerChoice>, record: Option<(&'a Path, RecordMode)> },
     /// A recording alone.
     Cassette(&'a Path),
 }
 
 impl Source<'_> {
     /// A replay neither reads nor writes the ledger: answers there may be newer than the recording, and nothing is paid for.
-    pub(super) fn ledger(self) -> LedgerUse {
+    pub(super) fn ledger(self) -> Option<LedgerChoice> {
         match self {
             Self::Outside { ledger, .. } => ledger,
-            Self::Cassette(_) => LedgerUse::Off,
+            Self::Cassette(_) => Some(LedgerChoice::Off),
         }
     }
 

@@ -17,6 +17,7 @@ mod ending;
 mod exit_code;
 mod failure;
 mod git;
+mod ledger;
 mod needs;
 mod prepare;
 mod publish;
@@ -97,6 +98,7 @@ fn dispatch(cli: Cli, env: &Env) -> Result<Ending, Failed> {
         Command::Compare(args) => commands::compare::execute(&args, env),
         Command::Merge(args) => commands::merge::execute(&args, env),
         Command::Baseline(args) => commands::baseline::execute(&args, env),
+        Command::Ledger(args) => commands::ledger::execute(&args),
         Command::Schema => commands::schema::execute(),
         Command::Completions(args) => commands::completions::execute(&args),
     }

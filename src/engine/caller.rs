@@ -17,7 +17,7 @@ use crate::net::{
     Accept, Attempt, BoxFuture, Call, Dialect, Purpose, Receipt, Rejection, Request, Response, Route, Transport,
     rate_hint,
 };
-use crate::store::{Found, Kept, Ledger, StoreError};
+use crate::store::{Bill, Found, Kept, Ledger, StoreError};
 use crate::suite::Budget;
 
 /// How calls are carried out.
@@ -216,8 +216,8 @@ impl Caller {
             Ok(_) | Err(_) => reserved.give_back(),
         }
         match read {
-            Ok(_) => {
-                let receipt = self.keep(key, response, 1).await?;
+            Ok(spent) => {
+                let receipt = self.keep(key, call, (response, spent), 1).await?;
                 batcher.settle(&key).await;
                 Ok(Some(Receipt { attempts: u32::from(first), cached: !first, ..receipt }))
             }
@@ -332,7 +332,7 @@ impl Caller {
                 reserved.settle(&spent);
                 let hint = rate_hint(&response.headers, SystemTime::now());
                 let landing = Landing::Answered { latency: response.latency, tokens: used(&spent) };
-                let receipt = self.keep(key, response, *sent).await?;
+                let receipt = self.keep(key, call, (response, spent), *sent).await?;
                 permit.land(&landing, &hint);
                 Ok(Ok(receipt))
             }
@@ -356,10 +356,16 @@ impl Caller {
         }
     }
 
-    async fn keep(&self, key: [u8; 32], response: Response, sent: u32) -> Result<Receipt, Failure> {
+    async fn keep(
+        &self,
+        key: [u8; 32],
+        call: &Call,
+        (response, spent): (Response, Spent),
+        sent: u32,
+    ) -> Result<Receipt, Failure> {
         let latency = response.latency;
         if let Some(ledger) = &self.ledger {
-            let stored = match keep(&response) {
+            let stored = match keep(call, &response, spent) {
                 Ok(kept) => ledger.put(key, kept).await,
                 Err(problem) => Err(StoreError::Ledger { path: ledger.path().to_owned(), problem }),
             };
@@ -414,12 +420,13 @@ fn settle(reserved: Reservation<'_>, rejection: &Rejection) {
     }
 }
 
-fn keep(response: &Response) -> Result<Kept, String> {
+fn keep(call: &Call, response: &Response, Spent { usage, cost }: Spent) -> Result<Kept, String> {
     Ok(Kept {
         status: response.status,
         headers: serde_json::to_string(&response.headers).map_err(|error| error.to_string())?,
         body: response.body.to_vec(),
         latency_us: i64::try_from(response.latency.as_micros()).unwrap_or(i64::MAX),
+        bill: Bill { endpoint: call.endpoint.to_string(), usage, cost },
     })
 }
 

@@ -34,6 +34,8 @@ pub(crate) fn suite_in(folder: &Path) -> Suite {
             budget: crate::suite::Budget::default(),
             record: serde_json::Map::new(),
             ledger: folder.join("ledger"),
+            ledger_ttl: None,
+            ledger_reuse: crate::suite::Reuse::On,
         },
         secrets: Vec::new(),
     }

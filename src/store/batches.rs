@@ -169,7 +169,7 @@ fn prepare(connection: &mut Connection, now: i64) -> rusqlite::Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Kept, Ledger};
+    use crate::store::{Bill, Kept, Ledger};
 
     const NOW: i64 = 1_800_000_000;
 
@@ -209,7 +209,8 @@ mod tests {
         batches.begin(&batch("old", &[4], NOW - LONGEST_KEPT - 1)).unwrap();
         drop(batches);
         let ledger = Ledger::open(&path).unwrap();
-        let kept = Kept { status: 200, headers: "[]".to_owned(), body: Vec::new(), latency_us: 0 };
+        let kept =
+            Kept { status: 200, headers: "[]".to_owned(), body: Vec::new(), latency_us: 0, bill: Bill::default() };
         ledger.put([1; 32], kept.clone()).await.unwrap();
         ledger.put([3; 32], kept).await.unwrap();
         let batches = Batches::open(&path, NOW).unwrap();

@@ -35,7 +35,10 @@ pub use cassette::{
 };
 pub use error::{BadLine, StoreError};
 pub use first_line::FileKind;
-pub use ledger::{Found, Kept, Ledger};
+pub use ledger::{
+    Account, Bill, EndpointAccount, Found, Kept, Ledger, LedgerMode, LedgerUse, PruneSettings, Pruned, Resumed,
+    Unfinished, account, prune,
+};
 pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};
 pub use lock::Lock;
 pub use merge::{MergeError, Shards};

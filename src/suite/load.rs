@@ -11,7 +11,7 @@ use super::interpolate::interpolate;
 use super::path::{project_root, resolve};
 use super::read::read;
 use super::skeleton::{Skeleton, skeleton};
-use super::spec::{BudgetSpec, RunSpec, Workers};
+use super::spec::{BudgetSpec, LedgerSettings, LedgerSpec, Reuse, RunSpec, Workers};
 use super::{Block, path::PathError};
 use crate::diagnostic::{Diagnostic, Diagnostics, Source};
 use crate::domain::{Digest, Env, Redactor, Secret};
@@ -63,6 +63,9 @@ pub struct RunSettings {
     pub record: serde_json::Map<String, serde_json::Value>,
     /// Absolute, below the project root; its folder may not exist yet.
     pub ledger: PathBuf,
+    /// Kept answers older than this are asked for again; `None`: never.
+    pub ledger_ttl: Option<Duration>,
+    pub ledger_reuse: Reuse,
 }
 
 /// A suite whose skeleton is sound; the blocks' settings are still their owners' to check.
@@ -235,6 +238,13 @@ fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &m
         ledger,
     } = &skeleton.run;
     let block = skeleton.run_block.clone().unwrap_or_else(|| Block::from_value("run", "run", serde_json::Value::Null));
+    let (ledger_pointer, LedgerSettings { path, ttl, mode }) = match ledger {
+        None => ("/ledger", &LedgerSettings::default()),
+        Some(LedgerSpec::Path(path)) => {
+            ("/ledger", &LedgerSettings { path: Some(path.clone()), ..LedgerSettings::default() })
+        }
+        Some(LedgerSpec::Settings(settings)) => ("/ledger/path", settings),
+    };
     let attempts = retry.as_ref().and_then(|retry| retry.attempts);
     let max_elapsed = retry.as_ref().and_then(|retry| retry.max_elapsed);
     for (pointer, period) in [
@@ -242,16 +252,17 @@ fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &m
         ("/connect_timeout", connect_timeout),
         ("/deadline", deadline),
         ("/retry/max_elapsed", &max_elapsed),
+        ("/ledger/ttl", ttl),
     ] {
         if period.is_some_and(|period| period.0.is_zero()) {
             let name = pointer.rsplit('/').next().unwrap_or_default();
             diagnostics.push(block.problem(pointer, "out-of-range", format!("`{name}` must be more than nothing")));
         }
     }
-    let ledger = match resolve(root, folder, ledger.as_deref().unwrap_or(LEDGER)) {
+    let ledger = match resolve(root, folder, path.as_deref().unwrap_or(LEDGER)) {
         Ok(path) => path,
         Err(error) => {
-            diagnostics.push(block.path_problem("/ledger", &error));
+            diagnostics.push(block.path_problem(ledger_pointer, &error));
             folder.join(LEDGER)
         }
     };
@@ -269,5 +280,7 @@ fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &m
         budget: budget.as_ref().map(budget_of).unwrap_or_default(),
         record: skeleton.record.clone(),
         ledger,
+        ledger_ttl: ttl.map(|period| period.0),
+        ledger_reuse: mode.unwrap_or_default(),
     }
 }

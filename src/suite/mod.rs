@@ -28,6 +28,7 @@ pub use block::{Block, Draft};
 pub use load::{Budget, Loaded, RunSettings, Suite, load, load_with_problems, name};
 pub use path::{PathError, inside, resolve};
 pub use schema::{SchemaParts, schema};
+pub use spec::Reuse;
 
 pub use crate::text::duration::Period;
 

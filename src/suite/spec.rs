@@ -99,9 +99,42 @@ pub(super) struct RunSpec {
     /// Experiment parameters of any form, kept with the run and compared with the baseline's.
     #[expect(dead_code, reason = "read as written")]
     pub record: Option<Map<String, Value>>,
-    /// Where paid calls are kept, relative to the suite's folder (default: .scoregate/ledger.sqlite).
+    /// Where paid calls are kept, and for how long; a path is short for `{ path: … }`.
+    pub ledger: Option<LedgerSpec>,
+}
+
+/// A path, or the whole form.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum LedgerSpec {
+    Path(#[schemars(length(min = 1))] String),
+    Settings(LedgerSettings),
+}
+
+/// Where paid calls are kept, and which of them answer again.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LedgerSettings {
+    /// The file, relative to the suite's folder (default: .scoregate/ledger.sqlite).
     #[schemars(length(min = 1))]
-    pub ledger: Option<String>,
+    pub path: Option<String>,
+    /// Answers older than this are asked for again (default: never).
+    pub ttl: Option<Period>,
+    /// Which kept answers are used: `on` (the default), `refresh` or `off`. `--ledger` goes before it.
+    pub mode: Option<Reuse>,
+}
+
+/// Which kept answers a run uses. A run that was stopped goes on where it was in every mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reuse {
+    /// Those that were kept and are not too old.
+    #[default]
+    On,
+    /// None: everything is asked again, and the new answers are kept.
+    Refresh,
+    /// None, and nothing is kept for other runs.
+    Off,
 }
 
 /// When failed calls are tried again.

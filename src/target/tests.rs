@@ -56,6 +56,8 @@ fn suite() -> Suite {
             retry_max_elapsed: Duration::from_secs(5),
             record: serde_json::Map::new(),
             ledger: folder.join("ledger.sqlite"),
+            ledger_ttl: None,
+            ledger_reuse: crate::suite::Reuse::On,
         },
         secrets: Vec::new(),
     }

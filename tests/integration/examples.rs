@@ -199,7 +199,7 @@ fn the_suite_reference_has_every_key() {
     let mut lacking = missing(&schema, head, "suite");
     for (name, part) in schema["$defs"].as_object().expect("parts") {
         let room = match name.split('.').next().expect("a name") {
-            "RunSpec" | "RetrySpec" | "BudgetSpec" => "run",
+            "RunSpec" | "RetrySpec" | "BudgetSpec" | "LedgerSettings" => "run",
             "dataset" => "dataset",
             "target" => "targets",
             "model" => "models",

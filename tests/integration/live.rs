@@ -85,26 +85,74 @@ fn a_finished_run_repeated_asks_nothing_and_says_the_same() {
     assert_eq!(server.with(|counts| counts.requests), 2 * CASES);
 }
 
-/// R2: whatever the moment of the kill, what was committed is not paid for again.
+/// R2: whatever the moment of the kill and whatever the ledger is used for, what was committed is not paid for again.
 #[test]
 fn kill_9_loses_nothing_that_was_finished() {
-    for killed_at in [1, 5, 11, 18, 26, 33] {
-        let server = ChatServer::start(Duration::from_millis(10), yes);
-        let folder = suite(&server.url, "");
-        let mut child = start(folder.path(), &["--workers", "4"]).spawn().expect("a run");
-        wait_for(&server, killed_at);
-        send(&child, Signal::SIGKILL);
-        child.wait().expect("an end");
-        let at_kill = server.with(|counts| counts.requests);
-        let resumed = start(folder.path(), &[]).output().expect("a run");
-        assert_eq!(code(&resumed), 0, "{}", err(&resumed));
+    const WORKERS: usize = 4;
+    for (round, mode) in ["on", "refresh", "off", "on", "refresh"].into_iter().enumerate() {
+        let server = ChatServer::start(Duration::from_millis(8), yes);
+        let folder = suite(&server.url, "run: { ledger: { ttl: 1h } }\n");
+        // Answers of an earlier run, which only one of the modes may use.
+        if round < 3 {
+            check_run(folder.path(), &[]);
+            assert_eq!(server.with(|counts| counts.requests), CASES);
+            if mode == "on" {
+                std::fs::remove_dir_all(folder.path().join(".scoregate")).expect("a ledger");
+            }
+        }
+        let before = server.with(|counts| counts.requests);
+        for step in 0..4 {
+            let mut child = start(folder.path(), &["--workers", "4", "--ledger", mode]).spawn().expect("a run");
+            let target = server.with(|counts| counts.requests) + 2 + (round + 3 * step) % 7;
+            let begun = Instant::now();
+            while server.with(|counts| counts.requests) < target && child.try_wait().expect("a child").is_none() {
+                assert!(begun.elapsed() < Duration::from_secs(20), "the run does not get on");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert!(child.try_wait().expect("a child").is_none(), "the run ended before the kill");
+            send(&child, Signal::SIGKILL);
+            child.wait().expect("an end");
+        }
+        let said = check_run(folder.path(), &["--ledger", mode]);
+        assert!(said.contains("goes on with the run"), "{mode}: {said}");
         assert_eq!(end(folder.path())["outcomes"], CASES);
-        server.with(|counts| {
-            assert_eq!(counts.answered.len(), CASES);
-            // Four were in flight at most; their answers may have been on the way.
-            assert!(counts.requests <= CASES + 4, "{} requests, {at_kill} before the kill", counts.requests);
-        });
+        let asked = server.with(|counts| counts.requests) - before;
+        assert!((CASES..=CASES + 4 * WORKERS).contains(&asked), "{mode}: {asked} requests");
+        // It has ended: the next one begins anew.
+        let said = check_run(folder.path(), &["--ledger", mode]);
+        assert!(!said.contains("goes on"), "{mode}: {said}");
+        let again = server.with(|counts| counts.requests) - before - asked;
+        assert_eq!(again, if mode == "on" { 0 } else { CASES }, "{mode}");
+        assert!(!folder.path().join("scoregate-out/.scoregate-journal.sqlite").exists());
     }
+}
+
+fn check_run(folder: &Path, arguments: &[&str]) -> String {
+    let output = start(folder, arguments).output().expect("a run");
+    assert_eq!(code(&output), 0, "{}{}", out(&output), err(&output));
+    err(&output)
+}
+
+/// A provider that stopped answering leaves a run that has not ended, in every mode.
+#[test]
+fn a_refresh_that_an_endpoint_gave_up_goes_on() {
+    fn spent(before: usize, body: &str) -> (&'static str, String) {
+        if body.contains("answer 39") && before == 0 {
+            let body = "{\"error\":{\"message\":\"You exceeded your current quota\",\"type\":\"insufficient_quota\",\"code\":\"insufficient_quota\"}}";
+            return ("429 Too Many Requests", body.to_owned());
+        }
+        yes(before, body)
+    }
+    let stops = ChatServer::start(Duration::from_millis(5), spent);
+    let folder = suite(&stops.url, "");
+    let first = start(folder.path(), &["--ledger", "refresh", "--workers", "1"]).output().expect("a run");
+    assert_eq!(code(&first), 3, "{}", err(&first));
+    let answered = stops.with(|counts| counts.answered.len());
+    assert!(answered > 0, "something was paid for");
+    let second = start(folder.path(), &["--ledger", "refresh", "--workers", "1"]).output().expect("a run");
+    assert!(err(&second).contains("goes on with the run"), "{}", err(&second));
+    let twice = stops.with(|counts| counts.answered.values().filter(|times| **times > 1).count());
+    assert_eq!(twice, 0, "paid twice");
 }
 
 /// What cannot be kept is not used, and nothing more is paid for.

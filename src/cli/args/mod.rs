@@ -4,6 +4,7 @@ mod baseline;
 mod gate;
 mod host;
 mod input;
+mod ledger;
 mod output;
 mod report;
 mod run;
@@ -15,9 +16,10 @@ pub(super) use baseline::{BaselineArgs, BaselineCommand};
 pub(super) use gate::GateArgs;
 pub(super) use host::HostArgs;
 pub(super) use input::{ResultsInput, ShardsInput, SuiteInput};
+pub(super) use ledger::{LedgerArgs, LedgerCommand, PruneArgs, StatsFormat};
 pub(super) use output::{Format, OutputArgs};
 pub(super) use report::ReportArgs;
-pub(super) use run::{LedgerUse, MeasureArgs, RecordMode};
+pub(super) use run::{LedgerChoice, MeasureArgs, RecordMode};
 pub(super) use select::{SelectArgs, ShardWish};
 
 /// Decides whether a change to an LLM or RAG application may merge.
@@ -43,6 +45,8 @@ pub(super) enum Command {
     Merge(MergeArgs),
     /// Look at a baseline, or accept a run into it
     Baseline(BaselineArgs),
+    /// Look at the kept answers of paid calls, or remove old ones
+    Ledger(LedgerArgs),
     /// Print the JSON Schema of the suite file
     Schema,
     /// Print completions for a shell

@@ -10,9 +10,10 @@ pub(in crate::cli) struct MeasureArgs {
     /// Calls in flight at most, for each endpoint (default: the suite's `run.workers`, else as many as it keeps up with)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(in crate::cli) workers: Option<u16>,
-    /// What the ledger is used for
-    #[arg(long, value_enum, default_value_t = LedgerUse::On)]
-    pub(in crate::cli) ledger: LedgerUse,
+    /// Which answers of earlier runs are used (default: the suite's `run.ledger.mode`, else on). In every mode, a run that was stopped
+    /// goes on where it was
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(in crate::cli) ledger: Option<LedgerChoice>,
     /// Record every call of target and judge into this cassette, for a later --replay
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub(in crate::cli) record: Option<PathBuf>,
@@ -35,11 +36,13 @@ pub(in crate::cli) enum RecordMode {
     All,
 }
 
-/// What the ledger is used for.
+/// Which answers of earlier runs are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum LedgerUse {
-    /// Reuse answers that were paid for, keep new ones
+pub(in crate::cli) enum LedgerChoice {
+    /// Those in the ledger that are not too old; new ones are kept
     On,
-    /// Neither reuse nor keep
+    /// None: everything is asked again, and the new answers take the place of the old
+    Refresh,
+    /// None, and nothing is kept for later runs
     Off,
 }

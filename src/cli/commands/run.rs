@@ -4,8 +4,9 @@ use std::io::IsTerminal as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cli::args::{GateArgs, HostArgs, LedgerUse, MeasureArgs, ReportArgs, RunArgs, SuiteInput};
+use crate::cli::args::{GateArgs, HostArgs, LedgerChoice, MeasureArgs, ReportArgs, RunArgs, SuiteInput};
 use crate::cli::cassette::{self, Source};
 use crate::cli::conclude::Measured;
 use crate::cli::ending::Ending;
@@ -13,10 +14,10 @@ use crate::cli::failure::Failed;
 use crate::cli::prepare::{Prepared, divided, prepare};
 use crate::cli::publish::Comment;
 use crate::cli::signals::Caught;
-use crate::cli::{publish, reference, reports, screen, signals};
+use crate::cli::{ledger, publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
-use crate::domain::{Env, EventSink, FailureKind, Part, RetryClass, Run};
-use crate::engine::{self, Batcher, Caller, CallerSettings, Pace, Plan, RetryPolicy, Stop, Tape, cancellation};
+use crate::domain::{Env, Event, EventSink, FailureKind, Part, RetryClass, Run};
+use crate::engine::{self, Batcher, Caller, CallerSettings, Cancel, Pace, Plan, RetryPolicy, Stop, Tape, cancellation};
 use crate::evaluator;
 use crate::gate::BaselineState;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
@@ -121,7 +122,7 @@ fn measure(
     suite: &Suite,
     dataset: &Dataset,
     plan: Plan,
-    ledger: LedgerUse,
+    choice: Option<LedgerChoice>,
     tape: Option<&Arc<Tape>>,
     folder: &Path,
     env: &Env,
@@ -129,10 +130,7 @@ fn measure(
     // Recorded answers cost nothing, so there is nothing to keep and nobody to call.
     let asks = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
     let calls = asks && tape.is_none_or(|tape| !tape.is_all());
-    let ledger = match ledger {
-        LedgerUse::On if calls => Some(Arc::new(Ledger::open(&suite.run.ledger)?)),
-        LedgerUse::On | LedgerUse::Off => None,
-    };
+    let ledger = if calls { Some(Arc::new(ledger::open(suite, choice, folder)?)) } else { None };
     let attempts: Arc<dyn Attempt> = if calls {
         Arc::new(Client::new(env).map_err(|error| Failed::CouldNot(error.to_string()))?)
     } else {
@@ -150,7 +148,19 @@ fn measure(
             });
         }
         let progress = report::Progress::stderr(progress_style(env), plan.redactor.clone());
-        let events: Arc<dyn EventSink> = Arc::new(progress);
+        // A run that an endpoint would not answer has not ended: the same command goes on with it.
+        let stopped = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&stopped);
+        let events: Arc<dyn EventSink> = Arc::new(move |event: Event| {
+            seen.fetch_or(matches!(event, Event::EndpointStopped { .. }), Ordering::Relaxed);
+            progress.emit(event);
+        });
+        if let Some(ledger) = &ledger {
+            watch(ledger, cancel.clone());
+            if let Some(resumed) = ledger.resumed() {
+                events.emit(Event::Note { text: ledger::going_on(resumed) });
+            }
+        }
         let caught = signals::listen(canceller, Arc::clone(&events))
             .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
         let batcher = match plan.limits.pace {
@@ -166,10 +176,18 @@ fn measure(
             budget: budget(suite.run.budget, plan.header.shard),
             shards: plan.header.shard.map_or(1, |part| part.shard.total() as usize),
         };
-        let caller = Caller::new(attempts, ledger, settings, cancel.clone(), Arc::clone(&events));
+        let caller = Caller::new(attempts, ledger.clone(), settings, cancel.clone(), Arc::clone(&events));
         let caller = Arc::new(caller.with_tape(tape.cloned()).with_batcher(batcher));
         let results = folder.join("results.jsonl");
         let run = engine::run(Arc::new(plan), dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;
+        let ended = run.completion.as_ref().is_some_and(|end| end.complete) && !stopped.load(Ordering::Relaxed);
+        if let Some(ledger) = ledger.filter(|_| ended)
+            && let Err(error) = ledger.finish().await
+        {
+            screen::message(&format!(
+                "warning: the end of this run was not kept, so the next one may go on with it: {error}"
+            ));
+        }
         Ok((run, caught))
     })
 }
@@ -200,6 +218,17 @@ fn batches(ledger: &Ledger) -> Result<Batches, Failed> {
         }
         other => Ok(other?),
     }
+}
+
+/// Whoever wants to stop does not wait for a locked ledger.
+fn watch(ledger: &Arc<Ledger>, cancel: Cancel) {
+    let ledger = Arc::downgrade(ledger);
+    tokio::spawn(async move {
+        cancel.cancelled().await;
+        if let Some(ledger) = ledger.upgrade() {
+            ledger.hurry();
+        }
+    });
 }
 
 fn asks(evaluator: &evaluator::Ready) -> bool {

@@ -8,15 +8,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::blame::blame;
+use super::one_call::OneCall;
 use super::paths::{Paths, UsagePaths, Written};
 use super::values::{ContextForm, lookup, template, unfilled};
-use super::{BuildContext, Kind, Target, with_receipt};
+use super::{BuildContext, Kind, Target};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Answer, Case, Failure, Secret};
-use crate::net::{
-    BoxFuture, Call, CommandRequest, Deadlines, Dialect, Purpose, Rejection, Request, Response, Transport, exchange,
-};
+use crate::net::{Call, CommandRequest, Deadlines, Dialect, Purpose, Rejection, Request, Response};
 use crate::suite::{Block, Period};
 use crate::text::template::{FillError, Template};
 
@@ -188,24 +186,34 @@ fn environment(block: &Block, written: BTreeMap<String, String>, diagnostics: &m
     sound.then_some((plain, credentials))
 }
 
-impl Target for Command {
-    fn ask<'a>(
-        &'a self,
-        case: &'a Case,
-        trial: u32,
-        transport: &'a dyn Transport,
-    ) -> BoxFuture<'a, Result<Answer, Failure>> {
-        Box::pin(async move {
-            let call = self.call(case, trial).map_err(|error| unfilled(&error))?;
-            let read = |response: &Response| self.read(response);
-            let (answer, receipt) = exchange(transport, &call, read).await.map_err(blame)?;
-            Ok(with_receipt(answer, receipt))
+impl OneCall for Command {
+    fn call(&self, case: &Case, trial: u32) -> Result<Call, Failure> {
+        let request = self.request(case, trial).map_err(|error| unfilled(&error))?;
+        Ok(Call {
+            request: Request::Command(request),
+            endpoint: Arc::clone(&self.endpoint),
+            purpose: Purpose::Target,
+            dialect: Dialect::Plain,
+            deadlines: self.deadlines,
+            trial,
+            redirects: false,
+            what: format!("answer to case {}", case.id),
         })
+    }
+
+    fn read(&self, _: &Case, _: &Call, response: &Response) -> Result<Answer, Rejection> {
+        let who = format!("`{}`", self.program);
+        let answer = self.paths.read(&response.body, &who)?;
+        let text = match self.stdout {
+            Stdout::Json => answer.text,
+            Stdout::Text => without_line_end(&answer.text).to_owned(),
+        };
+        Ok(Answer { text, ..answer })
     }
 }
 
 impl Command {
-    fn call(&self, case: &Case, trial: u32) -> Result<Call, FillError> {
+    fn request(&self, case: &Case, trial: u32) -> Result<CommandRequest, FillError> {
         let values = lookup(case, trial, ContextForm::List);
         let argv = self.argv.iter().map(|part| part.render(&values)).collect::<Result<Vec<_>, _>>()?;
         let stdin = match self.stdin {
@@ -217,32 +225,13 @@ impl Command {
                 format!("{row}\n")
             }
         };
-        Ok(Call {
-            request: Request::Command(CommandRequest {
-                argv,
-                stdin: stdin.into(),
-                environment: self.environment.clone(),
-                credentials: self.credentials.clone(),
-                folder: self.folder.clone(),
-            }),
-            endpoint: Arc::clone(&self.endpoint),
-            purpose: Purpose::Target,
-            dialect: Dialect::Plain,
-            deadlines: self.deadlines,
-            trial,
-            redirects: false,
-            what: format!("answer to case {}", case.id),
+        Ok(CommandRequest {
+            argv,
+            stdin: stdin.into(),
+            environment: self.environment.clone(),
+            credentials: self.credentials.clone(),
+            folder: self.folder.clone(),
         })
-    }
-
-    fn read(&self, response: &Response) -> Result<Answer, Rejection> {
-        let who = format!("`{}`", self.program);
-        let answer = self.paths.read(&response.body, &who)?;
-        let text = match self.stdout {
-            Stdout::Json => answer.text,
-            Stdout::Text => without_line_end(&answer.text).to_owned(),
-        };
-        Ok(Answer { text, ..answer })
     }
 }
 

@@ -9,8 +9,7 @@ use super::settings::{DatasetSettings, SampleSettings};
 use crate::diagnostic::{Diagnostic, Diagnostics, Level};
 use crate::domain::{Case, Digest};
 use crate::rows::{
-    DataFile, Layout, LayoutSettings, Lists, OneOrMany, Problems, RowReader, at_line, expand, hash, missing_column,
-    open,
+    DataFile, Layout, Lists, OneOrMany, Problems, RowReader, at_line, expand, hash, missing_column, open,
 };
 use crate::suite::{Block, Suite};
 use crate::text::expression::Expression;
@@ -83,11 +82,11 @@ impl Entry {
     pub(super) fn build(block: &Block, suite: &Suite, diagnostics: &mut Diagnostics) -> Option<Self> {
         let settings: DatasetSettings = block.settings(diagnostics)?;
         let mut problems = Diagnostics::default();
-        let layout = layout(&settings).unwrap_or_else(|(pointer, reason)| {
+        let layout = Layout::build(&settings.layout).unwrap_or_else(|(pointer, reason)| {
             problems.push(block.problem(pointer, "invalid-settings", reason));
             Layout::default()
         });
-        let lists = Lists::build(settings.lists.as_ref(), &LISTS).unwrap_or_else(|(pointer, reason)| {
+        let lists = Lists::build(settings.layout.lists.as_ref(), &LISTS).unwrap_or_else(|(pointer, reason)| {
             problems.push(block.problem(&format!("/lists{pointer}"), "invalid-settings", reason));
             Lists::default()
         });
@@ -333,15 +332,6 @@ impl Scan {
         self.questions.push(candidate.question);
         self.sum = self.sum.wrapping_add(candidate.sum);
     }
-}
-
-fn layout(settings: &DatasetSettings) -> Result<Layout, (&'static str, String)> {
-    Layout::build(&LayoutSettings {
-        format: settings.format,
-        encoding: settings.encoding.clone(),
-        delimiter: settings.delimiter.clone(),
-        rows: settings.rows.clone(),
-    })
 }
 
 /// Every file once, in the order of the paths and sorted within each.

@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::selector::{FieldSpec, Mapping};
 use super::{
-    AnswerParts, DataFile, Format, Layout, LayoutSettings, Lists, ListsSettings, Problems, Row, Selector, answer_from,
-    at_line, jsonl, missing_column, open, resolve, value,
+    AnswerParts, DataFile, Layout, LayoutSettings, Lists, Problems, Row, Selector, answer_from, at_line, jsonl,
+    missing_column, open, resolve, value,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{Answer, Digest, Failure, FailureKind};
@@ -23,25 +23,12 @@ use crate::suite::{Block, Suite};
 
 /// Settings of a `recorded` target that names a file.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct RecordedSettings {
     /// The file, relative to the suite: .jsonl, .json, .yaml, .csv or .tsv.
     pub path: String,
-    /// The file's format, where its extension does not say it.
-    #[serde(default)]
-    pub format: Option<Format>,
-    /// A label of the WHATWG Encoding Standard (`gbk`, `windows-1252`); default: UTF-8, or UTF-16 with its byte order mark.
-    #[serde(default)]
-    pub encoding: Option<String>,
-    /// Between the cells of a CSV file; default `,`.
-    #[serde(default)]
-    pub delimiter: Option<String>,
-    /// The key of the list, in a JSON or YAML file that is an object.
-    #[serde(default)]
-    pub rows: Option<String>,
-    /// How texts in list fields become lists: `json`, `text`, or a delimiter.
-    #[serde(default)]
-    pub lists: Option<ListsSettings>,
+    #[serde(flatten)]
+    pub layout: LayoutSettings,
     /// Which column or JSONPath holds what.
     #[serde(default)]
     pub fields: RecordedFields,
@@ -117,7 +104,8 @@ impl Recorded {
     /// Every problem of the file: what cannot be read, rows without id, ids that stand twice, no answers at all.
     pub fn open(settings: &RecordedSettings, suite: &Suite, block: &Block) -> Result<Self, Diagnostics> {
         let decoder = Decoder::build(settings, block)?;
-        let layout = layout(settings, block)?;
+        let layout = Layout::build(&settings.layout)
+            .map_err(|(pointer, reason)| block.problem(pointer, "invalid-settings", reason))?;
         let file = resolve(suite, &settings.path).map_err(|error| error.at(block, "/path"))?;
         let mut scan = Scan::default();
         scan.read(&file, &layout, &decoder).map_err(Diagnostics::from)?;
@@ -178,16 +166,6 @@ pub(crate) fn hash(id: &str) -> u64 {
     Digest::of([id]).bytes().first_chunk::<8>().map_or(0, |start| u64::from_le_bytes(*start))
 }
 
-fn layout(settings: &RecordedSettings, block: &Block) -> Result<Layout, Diagnostics> {
-    let written = LayoutSettings {
-        format: settings.format,
-        encoding: settings.encoding.clone(),
-        delimiter: settings.delimiter.clone(),
-        rows: settings.rows.clone(),
-    };
-    Layout::build(&written).map_err(|(pointer, reason)| block.problem(pointer, "invalid-settings", reason).into())
-}
-
 impl Decoder {
     fn build(settings: &RecordedSettings, block: &Block) -> Result<Self, Diagnostics> {
         let RecordedFields { id, answer, contexts, context_ids, latency_ms, prompt_tokens, completion_tokens } =
@@ -202,11 +180,12 @@ impl Decoder {
                 Err(reason) => problems.push(block.problem(&format!("/fields/{}", spec.name), "selector", reason)),
             }
         }
-        let lists =
-            Lists::build(settings.lists.as_ref(), &["contexts", "context_ids"]).unwrap_or_else(|(pointer, reason)| {
+        let lists = Lists::build(settings.layout.lists.as_ref(), &["contexts", "context_ids"]).unwrap_or_else(
+            |(pointer, reason)| {
                 problems.push(block.problem(&format!("/lists{pointer}"), "invalid-settings", reason));
                 Lists::default()
-            });
+            },
+        );
         if problems.has_errors() { Err(problems) } else { Ok(Self { mapping: Mapping::build(SPECS, explicit), lists }) }
     }
 

@@ -9,8 +9,8 @@ use super::screen;
 use crate::diagnostic::{Diagnostic, Diagnostics, Level, Source, Span};
 use crate::domain::Redactor;
 use crate::engine::EngineError;
-use crate::report::number;
 use crate::store::StoreError;
+use crate::text::number;
 
 #[derive(Debug)]
 pub(super) enum Failed {

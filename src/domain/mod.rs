@@ -40,5 +40,6 @@ pub use score::{Measurement, Reading, Score, SkipReason};
 pub use secret::{MASK, SHORTEST_SECRET, Secret, SecretError};
 pub use usage::{CallCounts, Spent, Usage, Usd};
 pub use verdict::{
-    BrokenCase, CaseChanges, Comparison, Decision, Reason, RuleKind, RuleVerdict, Severity, Verdict, VerdictCounts,
+    Bound, BrokenCase, CaseChanges, Comparison, Decision, Reason, RuleKind, RuleVerdict, Severity, Verdict,
+    VerdictCounts,
 };

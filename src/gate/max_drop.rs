@@ -6,7 +6,7 @@ use super::explain;
 use super::matchup::Fill;
 use super::not_worse::Compared;
 use super::scene::{Finding, Scene, severity};
-use crate::domain::{Direction, Reason, RuleKind, RuleVerdict};
+use crate::domain::{Bound, Direction, Reason, RuleKind, RuleVerdict};
 use crate::stats::{Differences, Ratio};
 
 /// Whether `current` lies below (or above, where lower is better) `baseline` by more than `allowed`, all as decimals.
@@ -29,7 +29,7 @@ pub(crate) fn finding(scene: &Scene<'_>, compared: &Compared<'_>) -> Option<Find
     let new = |verdict, reason| {
         let mut finding = Finding::new(RuleKind::MaxDrop, &compared.spec.name, compared.target, verdict, reason)
             .with_severity(severity(verdict, reason, compared.rules, scene.policy));
-        finding.comparison.limit = Some(allowed);
+        finding.comparison.require(allowed, Bound::AtMost);
         "point".clone_into(&mut finding.comparison.method);
         finding
     };

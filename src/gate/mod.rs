@@ -20,7 +20,6 @@ mod must_pass;
 mod new_errors;
 mod not_worse;
 mod notes;
-mod number;
 mod policy;
 mod reported;
 mod scene;
@@ -31,6 +30,7 @@ mod standing;
 #[cfg(test)]
 mod tests;
 mod threshold;
+mod word;
 
 pub use judge::judge;
 pub use policy::{BaselinePolicy, Policy};

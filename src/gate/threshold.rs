@@ -11,7 +11,7 @@ use super::policy::MetricPolicy;
 use super::scene::{Finding, Scene, severity};
 use super::settings::ModeSetting;
 use super::sheet::{Measured, Sheet};
-use crate::domain::{Direction, MetricSpec, Reason, RuleKind, RuleVerdict, ScoreKind};
+use crate::domain::{Bound, Direction, MetricSpec, Reason, RuleKind, RuleVerdict, ScoreKind};
 use crate::stats::{
     CaseMean, Ratio, ThresholdMode, ThresholdState, clopper_pearson, cluster_means, mean_interval, threshold_state,
     total, wilson,
@@ -20,17 +20,24 @@ use crate::stats::{
 /// Fewer scored cases (or clusters) than this decide by the value itself.
 pub(crate) const FEWEST_FOR_AN_INTERVAL: usize = 20;
 
-/// Which side of the limit is the right one.
+/// A limit and which side of it is the right one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Bound {
+pub(crate) enum Required {
     AtLeast(f64),
     AtMost(f64),
 }
 
-impl Bound {
+impl Required {
     pub(crate) fn limit(self) -> f64 {
         match self {
             Self::AtLeast(limit) | Self::AtMost(limit) => limit,
+        }
+    }
+
+    pub(crate) fn bound(self) -> Bound {
+        match self {
+            Self::AtLeast(_) => Bound::AtLeast,
+            Self::AtMost(_) => Bound::AtMost,
         }
     }
 
@@ -104,7 +111,7 @@ pub(crate) struct Levels {
 pub(crate) fn read(
     cases: &[(CaseMean, Option<usize>)],
     spec: &MetricSpec,
-    bound: Bound,
+    bound: Required,
     mode: ModeSetting,
     levels: Levels,
 ) -> Option<Reading> {
@@ -133,7 +140,7 @@ fn by_interval(
     mean: Ratio,
     shown: Option<(f64, f64)>,
     violated: Option<(f64, f64)>,
-    bound: Bound,
+    bound: Required,
     mode: ModeSetting,
     holds: bool,
 ) -> ThresholdState {
@@ -144,8 +151,8 @@ fn by_interval(
         ModeSetting::Point => ThresholdMode::Point,
     };
     let state = match bound {
-        Bound::AtLeast(limit) => threshold_state(mean.value(), shown.0, violated.1, limit, mode),
-        Bound::AtMost(limit) => threshold_state(-mean.value(), -shown.1, -violated.0, -limit, mode),
+        Required::AtLeast(limit) => threshold_state(mean.value(), shown.0, violated.1, limit, mode),
+        Required::AtMost(limit) => threshold_state(-mean.value(), -shown.1, -violated.0, -limit, mode),
     };
     // A bound is a float; the mean is exact. A mean on the wrong side is never "met", one on the right side is violated only
     // where the mode is strict.
@@ -189,13 +196,13 @@ pub(crate) fn findings(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize, leve
     let Some((spec, rules)) = scene.metrics.get(metric) else { return Vec::new() };
     let sample = Sample::of(sheet, metric, spec);
     let mut findings = Vec::new();
-    for bound in [rules.min.map(Bound::AtLeast), rules.max.map(Bound::AtMost)].into_iter().flatten() {
+    for bound in [rules.min.map(Required::AtLeast), rules.max.map(Required::AtMost)].into_iter().flatten() {
         findings.push(finding(scene, sheet, metric, &sample, bound, RuleKind::Threshold, levels));
     }
     if let Some(share) = rules.pass_rate {
         let passing = MetricSpec { kind: ScoreKind::Binary, direction: Direction::Higher, ..spec.clone() };
         let sample = passes(scene, sheet, metric, &passing);
-        findings.push(finding(scene, sheet, metric, &sample, Bound::AtLeast(share), RuleKind::PassRate, levels));
+        findings.push(finding(scene, sheet, metric, &sample, Required::AtLeast(share), RuleKind::PassRate, levels));
     }
     findings
 }
@@ -220,7 +227,7 @@ fn finding(
     sheet: &Sheet<'_>,
     metric: usize,
     sample: &Sample<'_>,
-    bound: Bound,
+    bound: Required,
     rule: RuleKind,
     levels: Levels,
 ) -> Finding {
@@ -230,7 +237,7 @@ fn finding(
     let new = |verdict, reason| {
         let mut finding = Finding::new(rule, &sample.spec.name, &sheet.target, verdict, reason)
             .with_severity(severity(verdict, reason, rules, scene.policy));
-        finding.comparison.limit = Some(bound.limit());
+        finding.comparison.require(bound.limit(), bound.bound());
         finding.comparison.planned = planned;
         finding
     };

@@ -12,13 +12,13 @@
 //!
 //! Adding a format: a folder with its renderer, and a line in [`KINDS`].
 
+pub(crate) mod change;
 mod clean;
 mod console;
 pub mod escape;
 mod json;
 mod junit;
 mod markdown;
-pub mod number;
 mod remark;
 mod settings;
 mod source;

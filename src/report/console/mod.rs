@@ -140,7 +140,7 @@ fn troubles(text: &mut String, view: &View<'_>, screen: Screen) {
     }
     title(text, screen, "Not measured");
     for trouble in view.troubles.iter().take(TROUBLES) {
-        let count = super::number::count(trouble.count);
+        let count = crate::text::number::count(trouble.count);
         let message = trouble.message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
         let line =
             format!("{count} × {} ({}), first in case {}{message}", trouble.kind.word(), trouble.what, trouble.case);

@@ -1,7 +1,7 @@
 //! What to do next: it comes from the result.
 
+use super::NAME;
 use super::trouble::Trouble;
-use super::{NAME, spec_of};
 use crate::domain::{Comparison, FailureKind, Reason, RuleKind, Run, Severity, Verdict};
 use crate::report::clean::{Clean, Cleaner};
 use crate::report::word;
@@ -32,7 +32,7 @@ pub(super) fn advice(run: &Run, verdict: &Verdict, troubles: &[Trouble], cleaner
         }
     }
     for rule in verdict.rules.iter().filter(|rule| rule.severity != Severity::Ok) {
-        if let Some(text) = of_rule(rule, verdict) {
+        if let Some(text) = of_rule(rule) {
             say(text);
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn advice(run: &Run, verdict: &Verdict, troubles: &[Trouble], cleaner
     advice.iter().take(LINES).map(|text| cleaner.line(text, NAME * 3)).collect()
 }
 
-fn of_rule(rule: &Comparison, verdict: &Verdict) -> Option<String> {
+fn of_rule(rule: &Comparison) -> Option<String> {
     let text = match (rule.rule, rule.reason) {
         (RuleKind::Complete, Reason::NoCases) => "check `dataset`, `where` and `sample`: no case was selected",
         (RuleKind::Complete, _) => "run again: what was paid for is kept and not paid again",
@@ -62,8 +62,7 @@ fn of_rule(rule: &Comparison, verdict: &Verdict) -> Option<String> {
              `scoregate baseline update`"
         }
         (RuleKind::Threshold | RuleKind::PassRate | RuleKind::Percentile, Reason::ThresholdMissed) => {
-            let spec = spec_of(verdict, &rule.metric);
-            let rule_text = word::rule(rule, spec);
+            let rule_text = word::rule(rule);
             return Some(format!(
                 "{}: the worst scores in results.jsonl show what keeps it from `{rule_text}`",
                 rule.metric

@@ -9,7 +9,7 @@ use super::settings::{DatasetSettings, SampleSettings};
 use crate::diagnostic::{Diagnostic, Diagnostics, Level};
 use crate::domain::{Case, Digest};
 use crate::rows::{
-    DataFile, Layout, Lists, OneOrMany, Problems, RowReader, at_line, expand, hash, missing_column, open,
+    DataFile, Layout, Lists, Mapping, OneOrMany, Problems, RowReader, at_line, expand, hash, missing_column, open,
 };
 use crate::suite::{Block, Suite};
 use crate::text::expression::Expression;
@@ -143,14 +143,8 @@ impl Entry {
         let Some(opened) = self.files.get_mut(at) else { return Ok(()) };
         let mut reader = open(&opened.file, &self.layout)?;
         let shown = std::sync::Arc::clone(&opened.file.shown);
-        if let Some(header) = reader.columns().filter(|header| !header.is_empty()) {
-            let missing = self.recipe.mapping.missing_in(header);
-            for (field, column) in &missing {
-                problems.push(missing_column(&shown, field, column, header));
-            }
-            if !missing.is_empty() {
-                return Ok(());
-            }
+        if !has_columns(&*reader, &self.recipe.mapping, &shown, problems) {
+            return Ok(());
         }
         let mut rows = 0_u32;
         while reader.advance()? {
@@ -332,6 +326,16 @@ impl Scan {
         self.questions.push(candidate.question);
         self.sum = self.sum.wrapping_add(candidate.sum);
     }
+}
+
+/// False after reporting the mapped columns that the file's header lacks.
+fn has_columns(reader: &dyn RowReader, mapping: &Mapping, file: &str, problems: &mut Problems) -> bool {
+    let Some(header) = reader.columns().filter(|header| !header.is_empty()) else { return true };
+    let missing = mapping.missing_in(header);
+    for (field, column) in &missing {
+        problems.push(missing_column(file, field, column, header));
+    }
+    missing.is_empty()
 }
 
 /// Every file once, in the order of the paths and sorted within each.

@@ -4,7 +4,7 @@
 //! Run + Verdict + Baseline + texts ─► View ─► console · verdict.json · junit.xml · comment.md · summary.md
 //! ```
 //!
-//! [`View`] is built once: texts pass [`clean`] (made visible, masked, cut), numbers pass [`number`], rules and cases are put in order.
+//! [`View`] is built once: texts pass [`clean`] (made visible, masked, cut), numbers pass [`crate::text::number`] and [`change`], rules and cases are put in order.
 //! Renderers only lay it out, and each sink takes only what its own function in [`escape`] made.
 //!
 //! Promise: every report of one run says the same numbers, and the same run gives the same bytes; no text from outside does
@@ -12,7 +12,7 @@
 //!
 //! Adding a format: a folder with its renderer, and a line in [`KINDS`].
 
-pub(crate) mod change;
+mod change;
 mod clean;
 mod console;
 pub mod escape;

@@ -379,7 +379,7 @@ fn every_file_is_part_of_the_crate() {
 #[test]
 fn nothing_refers_to_the_machine_it_was_written_on() {
     let mut paths = Vec::new();
-    for folder in ["src", "tests", ".github", ".ci"] {
+    for folder in ["src", "tests", "benches", ".github", ".ci"] {
         walk(&root().join(folder), &mut paths);
     }
     for name in ["README.md", "CHANGELOG.md", "Cargo.toml", "deny.toml", "action.yml"] {

@@ -137,10 +137,12 @@ fn prepare(path: &Path) -> rusqlite::Result<Result<Connection, StoreError>> {
             let problem = "this is a database of another program; name another file in `run.ledger`".to_owned();
             return Ok(Err(StoreError::Ledger { path: path.to_owned(), problem }));
         }
+        // With row ids: rows are wide and keys random, so a tree of whole rows in the order of keys would split a page every few
+        // calls, and miss its cache for every key that is not there. Here rows are appended, and only the keys are in a tree.
         transaction.execute_batch(
             "CREATE TABLE call (
                  key BLOB PRIMARY KEY NOT NULL, status INTEGER NOT NULL, headers TEXT NOT NULL, body BLOB NOT NULL,
-                 latency_us INTEGER NOT NULL, digest BLOB NOT NULL) WITHOUT ROWID;",
+                 latency_us INTEGER NOT NULL, digest BLOB NOT NULL);",
         )?;
         transaction.pragma_update(None, "user_version", SCHEMA)?;
     }

@@ -13,9 +13,9 @@ use super::paths::{Paths, UsagePaths, Written};
 use super::values::{ContextForm, lookup, template, unfilled};
 use super::{BuildContext, Kind, Target};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Answer, Case, Failure, Secret};
-use crate::net::{Call, CommandRequest, Deadlines, Dialect, Purpose, Rejection, Request, Response};
-use crate::suite::{Block, Period};
+use crate::domain::{Answer, Case, EndpointLimits, Failure, Secret};
+use crate::net::{Call, CommandRequest, Deadlines, Dialect, Expected, Purpose, Rejection, Request, Response, Route};
+use crate::suite::{Block, Draft, Period};
 use crate::text::template::{FillError, Template};
 
 pub(super) const KIND: Kind = Kind {
@@ -49,6 +49,8 @@ struct CommandSettings {
     env: Option<BTreeMap<String, String>>,
     /// How long it may run (default: the run's `timeout`); then it is killed with everything it started.
     timeout: Option<Period>,
+    /// How many may run at the same time, and how often one is started.
+    limits: Option<EndpointLimits>,
 }
 
 /// The settings, or the list of program and arguments alone.
@@ -57,7 +59,7 @@ struct CommandSettings {
 #[expect(dead_code, reason = "the form of the schema; the two are read apart for better messages")]
 enum CommandForm {
     Argv(#[schemars(length(min = 1))] Vec<String>),
-    Settings(CommandSettings),
+    Settings(Box<CommandSettings>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -92,12 +94,13 @@ struct Command {
     credentials: Vec<(String, Secret)>,
     folder: PathBuf,
     deadlines: Deadlines,
+    limits: EndpointLimits,
 }
 
 fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Target>> {
     let short = block.value.is_array().then(|| short_form(block));
     let block = short.as_ref().unwrap_or(block);
-    let settings: CommandSettings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<CommandSettings>(diagnostics)?;
     let argv = argv(block, &settings.argv, diagnostics);
     let environment = environment(block, settings.env.unwrap_or_default(), diagnostics);
     let structured = settings.answer.is_some() || settings.contexts.is_some() || settings.context_ids.is_some();
@@ -121,11 +124,15 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
         ),
     };
     let (argv, (environment, credentials), paths) = (argv?, environment?, paths?);
+    if !sound {
+        return None;
+    }
     Some(Box::new(Command {
         endpoint: block.name.clone(),
         argv,
         program: settings.argv.first().cloned().unwrap_or_default(),
         stdin: settings.stdin.unwrap_or(Stdin::Json),
+        limits: settings.limits.unwrap_or_default(),
         stdout,
         paths,
         environment,
@@ -197,7 +204,10 @@ impl OneCall for Command {
             deadlines: self.deadlines,
             trial,
             redirects: false,
+            route: Route::Direct,
             what: format!("answer to case {}", case.id),
+            limits: self.limits,
+            expected: Expected::default(),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::Target;
 use super::blame::blame;
-use crate::domain::{Answer, Case, Failure};
+use crate::domain::{Answer, Case, Failure, Spent};
 use crate::net::{BoxFuture, Call, Rejection, Response, Transport, exchange};
 
 pub(super) trait OneCall: Send + Sync {
@@ -28,7 +28,11 @@ impl<T: OneCall> Target for T {
     ) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(async move {
             let call = self.call(case, trial)?;
-            let read = |response: &Response| self.read(case, &call, response);
+            let read = |response: &Response| {
+                let answer = self.read(case, &call, response)?;
+                let spent = Spent { usage: answer.usage, cost: answer.cost };
+                Ok((answer, spent))
+            };
             let (answer, receipt) = exchange(transport, &call, read).await.map_err(blame)?;
             Ok(Answer { latency: Some(receipt.latency), attempts: receipt.attempts, cached: receipt.cached, ..answer })
         })

@@ -52,14 +52,14 @@ const IMPORTS: &[(&str, &[&str])] = &[
 const PRINTING: &[&str] = &["src/report/console", "src/cli", "src/main.rs"];
 /// Where the environment may be read.
 const ENVIRONMENT: &[&str] = &["src/main.rs"];
-/// Where a clock may be read: to wait, to give up and to show progress. A run's own time is read once, in `prepare`.
+/// Where a clock may be read: to wait, to give up and to show progress. What results and hosts are told is read in `cli/clock.rs`.
 const CLOCKS: &[&str] = &[
     "src/engine",
     "src/net",
     "src/host/github/api.rs",
     "src/report/console/progress.rs",
     "src/cli/git.rs",
-    "src/cli/prepare.rs",
+    "src/cli/clock.rs",
 ];
 /// Lines of a file, and the files that may have more.
 const LONGEST: usize = 500;

@@ -48,8 +48,9 @@ pub(super) async fn carry_out(plan: &Plan, job: &Job, member: Member, transport:
                 spent += Spent { usage: answer.usage, cost: answer.cost };
             }
             let asker = Asker { job, answer, shared: member.shared(answer), member: &member, transport };
-            let measure = |(position, evaluator)| asker.measure(position, evaluator);
-            let asked = join_all(plan.evaluators.iter().enumerate().map(measure)).await;
+            let asked =
+                plan.evaluators.iter().enumerate().map(|(position, evaluator)| asker.measure(position, evaluator));
+            let asked = join_all(asked).await;
             let mut scores = Vec::with_capacity(asked.len());
             for (metric, asked) in asked {
                 spent += asked.spent;

@@ -62,8 +62,8 @@ fn packs(plan: &Plan) {
         let packed = packing.requests(plan.header.cases).saturating_mul(sides);
         let name = plan.redactor.redact(&evaluator.spec.name);
         screen::out(&format!(
-            "{}: {} questions in a request: at most {} instead of {alone}, about {} less; what is not answered well in a \
-             pack is asked again alone\n",
+            "{}: {} questions in a request: {} instead of {alone}, about {} less; what a pack leaves in doubt is asked \
+             again alone\n",
             terminal(&name, NAME),
             packing.size,
             counted(packed, "judge call", "judge calls"),

@@ -112,7 +112,7 @@ fn panel(size: usize) -> Panel {
     Panel { size, ..Panel::default() }
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn packs_are_the_same_in_whatever_order_their_members_come() {
     let orders: [fn(usize) -> u64; 3] =
         [|place| place as u64, |place| 100 - place as u64, |place| (place as u64 * 37) % 11];
@@ -124,7 +124,7 @@ async fn packs_are_the_same_in_whatever_order_their_members_come() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn who_has_no_answer_is_not_waited_for() {
     // First, last and in between; a whole pack; all but one.
     let orders: [fn(usize) -> u64; 2] = [|place| place as u64, |place| 100 - place as u64];
@@ -135,7 +135,7 @@ async fn who_has_no_answer_is_not_waited_for() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn who_leads_and_breaks_down_costs_nobody_else() {
     let (told, said) = run(Panel { breaks: true, ..panel(3) }, 3, &[], |place| place as u64).await;
     // The leader's own task ends with its panic.
@@ -146,7 +146,7 @@ async fn who_leads_and_breaks_down_costs_nobody_else() {
     assert_eq!(*told.alone.lock().unwrap(), ["2"], "who was forgotten asks alone");
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn an_ended_run_leaves_nobody_waiting() {
     let panel = Arc::new(panel(5));
     let packs = Arc::new(Packs::of(vec![5], 1, 1));

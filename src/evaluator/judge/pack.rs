@@ -13,7 +13,7 @@ use super::ask::{AFTER_DATA, Judge, SYSTEM, YES_OR_NO};
 use super::guard::{code, copied, speaks_to_the_judge};
 use super::prompt::{fill, shown};
 use super::reading::{Grade, JudgeReading, read_pack};
-use crate::domain::{Digest, Failure, FailureKind, Measurement, ScoreKind, Side, Spent};
+use crate::domain::{Digest, FailureKind, Measurement, ScoreKind, Side, Spent};
 use crate::net::{Purpose, Rejection, Response, Transport, exchange};
 use crate::provider::{ChatRequest, Message, Role};
 

@@ -20,7 +20,7 @@ pub use count::Stats;
 pub use fault::Fault;
 
 use self::count::Counts;
-use self::http::{Answer, Request};
+use self::http::{Answer, Headers, Request};
 use self::limit::Bucket;
 use crate::Error;
 
@@ -139,7 +139,7 @@ impl Provider {
     }
 
     /// Counts the request: how often it was asked before, and the headers that tell the limit; or the refusal.
-    fn enter(&self, key: u64) -> Result<(u32, Vec<(&'static str, String)>), Answer> {
+    fn enter(&self, key: u64) -> Result<(u32, Headers), Answer> {
         let now = Instant::now();
         let mut state = self.state();
         let State { bucket, counts } = &mut *state;

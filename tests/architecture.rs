@@ -21,7 +21,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("target", &["domain", "diagnostic", "suite", "text", "net", "provider", "rows"]),
     ("evaluator", &["domain", "diagnostic", "suite", "text", "stats", "net", "provider"]),
     ("engine", &["domain", "diagnostic", "suite", "net", "target", "evaluator", "store"]),
-    ("gate", &["domain", "diagnostic", "suite", "stats"]),
+    ("gate", &["domain", "diagnostic", "suite", "text", "stats"]),
     ("report", &["domain", "diagnostic", "suite", "text", "store"]),
     ("host", &["domain", "diagnostic", "suite", "net", "report"]),
     (

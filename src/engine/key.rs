@@ -1,9 +1,19 @@
-//! The ledger's key: everything that decides what a call answers, and nothing else.
+//! What identifies a call: everything that decides what it answers, and nothing else.
 
 use crate::net::{Call, Request};
+use crate::store::CallKey;
 
 /// Digest of the whole request without credentials, the endpoint, the dialect and the trial. A changed credential alone is the same call.
 pub(super) fn key_of(call: &Call) -> [u8; 32] {
+    digest(call, true)
+}
+
+/// The same without the folder that a program runs in, which is the suite's wherever it lies: for cassettes, which travel.
+pub(super) fn portable_key_of(call: &Call) -> CallKey {
+    CallKey(digest(call, false))
+}
+
+fn digest(call: &Call, with_folder: bool) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("scoregate call key v1");
     let mut part = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes());
@@ -33,7 +43,9 @@ pub(super) fn key_of(call: &Call) -> [u8; 32] {
                 part(name.as_bytes());
                 part(value.as_bytes());
             }
-            part(request.folder.to_string_lossy().as_bytes());
+            if with_folder {
+                part(request.folder.to_string_lossy().as_bytes());
+            }
             part(&request.stdin);
         }
     }

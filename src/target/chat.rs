@@ -7,10 +7,10 @@ use super::blame::blame;
 use super::values::{ContextForm, lookup, template, unfilled};
 use super::{BuildContext, Kind, Target, with_receipt};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Answer, Case, Failure};
+use crate::domain::{Answer, Case, Failure, Spent};
 use crate::net::{BoxFuture, Deadlines, Purpose, Response, Transport, exchange};
 use crate::provider::{ChatRequest, Message, Model, Role};
-use crate::suite::{Block, Period};
+use crate::suite::{Block, Draft, Period};
 use crate::text::suggest;
 use crate::text::template::{FillError, Template};
 
@@ -46,7 +46,7 @@ struct Chat {
 }
 
 fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Target>> {
-    let settings: ChatSettings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<ChatSettings>(diagnostics)?;
     let prompt = template(block, "/prompt", settings.prompt.as_deref().unwrap_or(PROMPT), diagnostics);
     let system = match &settings.system {
         Some(text) => template(block, "/system", text, diagnostics).map(Some),
@@ -54,6 +54,9 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
     };
     let model = model(block, &settings.model, context, diagnostics);
     let (model, prompt, system) = (model?, prompt?, system?);
+    if !sound {
+        return None;
+    }
     let own_timeout = settings.timeout.is_some();
     let deadlines = context.deadlines(settings.timeout.map(|period| period.0));
     Some(Box::new(Chat { model, prompt, system, deadlines, own_timeout }))
@@ -89,7 +92,11 @@ impl Target for Chat {
             if self.own_timeout {
                 call.deadlines.whole = self.deadlines.whole;
             }
-            let read = |response: &Response| self.model.chat.read(response);
+            let read = |response: &Response| {
+                let reply = self.model.chat.read(response)?;
+                let spent = Spent { usage: reply.usage, cost: reply.cost };
+                Ok((reply, spent))
+            };
             let (reply, receipt) = exchange(transport, &call, read).await.map_err(blame)?;
             let contexts = if self.shows_contexts() { case.contexts.clone() } else { Vec::new() };
             let answer =

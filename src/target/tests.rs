@@ -19,7 +19,7 @@ struct Once(Client);
 impl Transport for Once {
     fn send<'a>(&'a self, call: &'a Call, accept: &'a Accept<'a>) -> BoxFuture<'a, Result<Receipt, Failure>> {
         Box::pin(async move {
-            let result = self.0.attempt(call).await.and_then(|response| accept(&response).map(|()| response));
+            let result = self.0.attempt(call).await.and_then(|response| accept(&response).map(|_| response));
             result.map(|response| Receipt { attempts: 1, cached: false, latency: response.latency }).map_err(
                 |rejection| {
                     let failure = Failure::target(rejection.kind, rejection.message);
@@ -46,6 +46,7 @@ fn suite() -> Suite {
         gate: None,
         reports: None,
         run: RunSettings {
+            budget: crate::suite::Budget::default(),
             workers: None,
             trials: 1,
             timeout: Duration::from_secs(5),

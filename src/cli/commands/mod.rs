@@ -4,5 +4,6 @@ pub(super) mod baseline;
 pub(super) mod check;
 pub(super) mod compare;
 pub(super) mod completions;
+pub(super) mod merge;
 pub(super) mod run;
 pub(super) mod schema;

@@ -20,7 +20,7 @@ pub use count::Stats;
 pub use fault::Fault;
 
 use self::count::Counts;
-use self::http::{Answer, Request};
+use self::http::{Answer, Headers, Request};
 use self::limit::Bucket;
 use crate::Error;
 

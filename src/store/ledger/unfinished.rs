@@ -90,7 +90,7 @@ impl Run {
         self.begun_us
     }
 
-    pub(super) fn from_us(&self) -> i64 {
+    pub(super) fn usable_from_us(&self) -> i64 {
         self.from_us
     }
 

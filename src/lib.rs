@@ -14,7 +14,7 @@
 //! | [`text`] | pure text tools with a definition of their own |
 //! | [`net`] | sockets and processes: send, receive, classify |
 //! | [`suite`] | the YAML file → a validated suite |
-//! | [`store`] | every byte we keep between runs: results, baselines, the ledger |
+//! | [`store`] | every byte we keep between runs: results, baselines, the ledger, cassettes |
 //! | [`provider`] | one model API call in each dialect |
 //! | [`rows`] | data files → rows and recorded answers |
 //! | [`dataset`] | rows → cases |

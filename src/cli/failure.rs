@@ -1,6 +1,9 @@
 //! What stopped a command, and the exit code it means.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::ending::Ending;
@@ -10,7 +13,10 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Level, Source, Span};
 use crate::domain::Redactor;
 use crate::engine::EngineError;
 use crate::report::number;
-use crate::store::StoreError;
+use crate::store::{BadLine, StoreError};
+
+/// Bytes of a line that is shown: longer ones are not read again.
+const LONGEST_LINE: u64 = 64 << 20;
 
 #[derive(Debug)]
 pub(super) enum Failed {
@@ -115,15 +121,18 @@ impl From<Diagnostics> for Failed {
 impl From<StoreError> for Failed {
     fn from(error: StoreError) -> Self {
         match &error {
-            StoreError::Absent { .. } | StoreError::Newer { .. } => {
-                Self::usage("unreadable-file", error.to_string(), "check the path and the version of scoregate")
+            StoreError::Absent { .. } => Self::usage(
+                "unreadable-file",
+                error.to_string(),
+                "check the path, which counts from the current folder",
+            ),
+            StoreError::Newer { .. } => {
+                Self::usage("unreadable-file", error.to_string(), "see `scoregate --version` for this one's")
             }
             StoreError::Lines { path, problems, more } => {
                 let mut all = Diagnostics::default();
-                for (line, problem) in problems {
-                    let source = Arc::new(Source::new(path.display().to_string(), ""));
-                    let line = u32::try_from(*line).unwrap_or(u32::MAX);
-                    all.push(Diagnostic::error("bad-score", problem.clone()).at(&source, Span::line(line)));
+                for BadLine { line, column, problem } in problems {
+                    all.push(in_line(path, *line, *column, Diagnostic::error("bad-score", problem.clone())));
                 }
                 if *more > 0 {
                     all.push(Diagnostic::error("bad-score", format!("{more} more bad lines in {}", path.display())));
@@ -145,6 +154,27 @@ impl From<StoreError> for Failed {
             }
         }
     }
+}
+
+/// The problem at its line, which is read again so that it can be shown. Line 0: none.
+pub(super) fn in_line(path: &Path, line: u64, column: Option<u32>, problem: Diagnostic) -> Diagnostic {
+    let Some(number) = u32::try_from(line).ok().filter(|number| *number > 0) else { return problem };
+    let text = line_of(path, line).unwrap_or_default();
+    let source = Source { first_line: number, ..Source::new(path.display().to_string(), text) };
+    problem.at(&Arc::new(source), Span::new(number, column.unwrap_or(1), 1))
+}
+
+/// What cannot be read again is not shown.
+fn line_of(path: &Path, line: u64) -> Option<String> {
+    let mut reader = BufReader::new(File::open(path).ok()?);
+    let mut bytes = Vec::new();
+    for _ in 0..line {
+        bytes.clear();
+        (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut bytes).ok()?;
+    }
+    let text = String::from_utf8(bytes).ok()?;
+    let text = if line == 1 { text.trim_start_matches('\u{FEFF}') } else { &text };
+    Some(text.trim_end_matches(['\n', '\r']).to_owned())
 }
 
 impl From<EngineError> for Failed {

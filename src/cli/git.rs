@@ -10,14 +10,22 @@ use crate::net::child_environment;
 /// Git answers these questions from a file or two.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// The commit that is checked out; `None` without git, a repository or a commit.
-pub(super) fn commit(folder: &Path, env: &Env) -> Option<String> {
-    ask(folder, env, &["rev-parse", "HEAD"])
+/// What is checked out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Checkout {
+    /// `None` without git, a repository or a commit.
+    pub(super) commit: Option<String>,
+    /// `HEAD` where no branch is checked out; `None` as for the commit.
+    pub(super) branch: Option<String>,
 }
 
-/// The branch that is checked out; `HEAD` where there is none.
-pub(super) fn branch(folder: &Path, env: &Env) -> Option<String> {
-    ask(folder, env, &["rev-parse", "--abbrev-ref", "HEAD"])
+impl Checkout {
+    /// Asks git once: starting it is most of what a short run takes.
+    pub(super) fn of(folder: &Path, env: &Env) -> Self {
+        let said = ask(folder, env, &["rev-parse", "HEAD", "--abbrev-ref", "HEAD"]);
+        let mut lines = said.as_deref().unwrap_or_default().lines().map(str::to_owned);
+        Self { commit: lines.next(), branch: lines.next() }
+    }
 }
 
 fn ask(folder: &Path, env: &Env, arguments: &[&str]) -> Option<String> {
@@ -39,7 +47,7 @@ fn ask(folder: &Path, env: &Env, arguments: &[&str]) -> Option<String> {
             let _ = child.wait();
             return None;
         }
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(Duration::from_millis(1));
     }
     let output = child.wait_with_output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();

@@ -1,13 +1,15 @@
 //! From a suite file to everything that a run needs; all problems at once, before the first call.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 
+use super::args::SelectArgs;
 use super::failure::Failed;
-use super::{git, needs, screen};
+use super::{git, needs, screen, select, shard};
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Digest, Direction, Env, MetricSpec, Redactor, RunHeader, ScoreKind, Secret};
-use crate::engine::{Limits, Plan};
+use crate::domain::{Digest, Direction, Env, MetricSpec, Part, Redactor, RunHeader, ScoreKind, Secret};
+use crate::engine::{Limits, Pace, Plan};
 use crate::evaluator::{self, BuildContext};
 use crate::gate::Policy;
 use crate::host;
@@ -16,9 +18,6 @@ use crate::provider::{self, Models};
 use crate::report::ReportSettings;
 use crate::suite::{self, Block, Loaded, Suite};
 use crate::target;
-
-/// Calls in flight per endpoint where nothing is said.
-const WORKERS: usize = 4;
 
 /// A suite that can be run.
 pub(super) struct Prepared {
@@ -33,23 +32,20 @@ pub(super) struct Prepared {
 ///
 /// # Errors
 /// Every problem of the suite, its data and its references at once; nothing was called.
-pub(super) fn prepare(path: &Path, env: &Env) -> Result<Prepared, Failed> {
+pub(super) fn prepare(path: &Path, selecting: &SelectArgs, env: &Env) -> Result<Prepared, Failed> {
     let Loaded { suite, problems } = suite::load_with_problems(path, env);
     let Some(suite) = suite else { return Err(problems.into()) };
     let redactor = Redactor::new(&suite.secrets);
-    build(suite, problems, env).map_err(|failed| failed.masked(&redactor))
+    build(suite, problems, selecting, env).map_err(|failed| failed.masked(&redactor))
 }
 
 /// `problems`: those of the suite's skeleton; the owners of the blocks add theirs.
-fn build(suite: Suite, mut problems: Diagnostics, env: &Env) -> Result<Prepared, Failed> {
+fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &Env) -> Result<Prepared, Failed> {
+    let shard = selecting.shard.map(|wish| shard::resolve(wish, env)).transpose()?;
     let models = provider::build(&suite.models, env, &mut problems);
     let context = target::BuildContext { suite: &suite, models: &models.by_name };
-    let targets: Vec<target::Ready> = suite
-        .targets
-        .iter()
-        .filter(|block| !waits_for_model(block, &suite, &models))
-        .filter_map(|block| target::build(block, &context, &mut problems))
-        .collect();
+    let targets: Vec<target::Ready> =
+        suite.targets.iter().filter_map(|block| target::build(block, &context, &mut problems)).collect();
     let evaluators = evaluators(&suite, &models, env, &mut problems);
     let token = host::detect(env).map(|context| context.secrets()).unwrap_or_default();
     let secrets: Vec<Secret> = suite.secrets.iter().chain(&models.secrets).chain(&token).cloned().collect();
@@ -60,27 +56,49 @@ fn build(suite: Suite, mut problems: Diagnostics, env: &Env) -> Result<Prepared,
         Some(block) => block.settings::<ReportSettings>(&mut problems),
         None => Some(ReportSettings::default()),
     };
+    // A missing section is told already.
+    let told = suite.dataset.is_empty() && problems.has_errors();
     let dataset = match Dataset::open(&suite) {
         Ok(dataset) => Some(dataset),
+        Err(_) if told => None,
         Err(more) => {
             problems.extend(more);
             None
         }
     };
-    let (Some(policy), Some(reports), Some(dataset), false) = (policy, reports, dataset, problems.has_errors()) else {
+    // Of the whole data set: what a left-out case lacks, the suite lacks; `must_pass` may name one.
+    if let Some(dataset) = &dataset {
+        needs::check(&suite, dataset, &evaluators, policy.as_ref(), &mut problems);
+    }
+    let (Some(policy), Some(reports), Some(mut dataset), false) = (policy, reports, dataset, problems.has_errors())
+    else {
         problems.sort();
         return Err(problems.into());
     };
-    needs::check(&dataset, &evaluators)?;
+    let selection = select::narrow(selecting, &mut dataset, &policy, &metrics)?;
+    let mut cases = dataset.len as u64;
+    let mut part = None;
+    if let Some(shard) = shard {
+        part = Some(Part { shard, of: cases });
+        cases = dataset.part(shard)?;
+    }
     problems.extend(dataset.warnings.clone());
     if !problems.is_empty() {
         problems.map_texts(|text| redactor.redact(text));
         screen::diagnostics(&problems);
     }
-    let header = header(&suite, &models, &dataset, &targets, metrics, env);
-    let limits = Limits { workers: suite.run.workers.unwrap_or(WORKERS), trials: suite.run.trials };
+    let header =
+        RunHeader { cases, selection, shard: part, ..header(&suite, &models, &dataset, &targets, metrics, env) };
+    let workers = suite.run.workers.map(|stated| divided(stated, part));
+    let limits = Limits { workers, trials: suite.run.trials, pace: pace(&models) };
     let plan = Plan { header, targets, evaluators, limits, redactor };
     Ok(Prepared { suite, dataset, plan, policy, reports })
+}
+
+/// A stated number of calls in flight: a shard has its share of it, at least one.
+pub(super) fn divided(workers: NonZeroUsize, part: Option<Part>) -> NonZeroUsize {
+    let share = part.and_then(|part| usize::try_from(part.shard.share(workers.get() as u64)).ok());
+    share.map_or(workers, |share| NonZeroUsize::new(share).unwrap_or(NonZeroUsize::MIN))
 }
 
 /// Names a model that is in the suite and has problems of its own, which are told already.
@@ -110,8 +128,14 @@ fn evaluators(suite: &Suite, models: &Models, env: &Env, problems: &mut Diagnost
     let context = BuildContext { env, models: &models.by_name, deadlines };
     let known: Vec<&str> = evaluator::kinds().map(|kind| kind.info.name).collect();
     let mut ready = Vec::new();
-    for block in suite.evaluators.iter().filter(|block| !waits_for_model(block, suite, models)) {
+    for block in &suite.evaluators {
         match evaluator::kinds().find(|kind| kind.info.name == &*block.kind) {
+            Some(kind) if waits_for_model(block, suite, models) => {
+                let mut found = Diagnostics::default();
+                let _unfit = (kind.build)(block, &context, &mut found);
+                let own = found.iter().filter(|problem| problem.code != "unknown-model");
+                own.cloned().for_each(|problem| problems.push(problem));
+            }
             Some(kind) => ready.extend((kind.build)(block, &context, problems)),
             None => problems.push(block.unknown_kind("evaluator", known.iter().copied())),
         }
@@ -127,6 +151,7 @@ fn header(
     metrics: Vec<MetricSpec>,
     env: &Env,
 ) -> RunHeader {
+    let checkout = git::Checkout::of(&suite.folder, env);
     let now = jiff::Timestamp::now();
     let started = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     // Two runs of one suite within a second are two runs: a baseline takes each of them once.
@@ -136,8 +161,8 @@ fn header(
         suite: suite.name.clone(),
         suite_digest: Some(suite.digest),
         dataset_digest: Some(dataset.digest),
-        commit: git::commit(&suite.folder, env),
-        branch: git::branch(&suite.folder, env),
+        commit: checkout.commit,
+        branch: checkout.branch,
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         started: Some(started),
         targets: targets.iter().map(|target| target.name.clone()).collect(),
@@ -146,8 +171,15 @@ fn header(
         cases: dataset.len as u64,
         trials: suite.run.trials,
         filtered: dataset.filtered,
+        selection: None,
+        shard: None,
         record: suite.run.record.clone(),
     }
+}
+
+/// Batches are waited for where one model makes them.
+fn pace(models: &Models) -> Pace {
+    if models.by_name.values().any(|model| model.chat.batches()) { Pace::Batches } else { Pace::Slots }
 }
 
 /// The models by their key, as the suite names them.

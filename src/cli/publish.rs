@@ -1,13 +1,16 @@
 //! Shows the verdict on the host this runs on. Nothing here changes the exit code.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::exit_code::ExitCode;
 use super::failure::Failed;
 use super::screen;
-use crate::domain::{Decision, Env, Severity};
-use crate::host::{self, Annotation, AnnotationLevel, HostContext, Outputs, Publication, Published};
+use crate::domain::{Decision, Env, RuleKind, Severity, Verdict};
+use crate::host::{
+    self, Annotation, AnnotationLevel, HostContext, NoVerdict, Outdated, Outputs, Publication, Published,
+};
 use crate::net::http_client;
 use crate::report::{
     Format, KINDS, Remark, ReportSettings, View, comment_markdown, remarks, stopped_markdown, summary_markdown,
@@ -27,6 +30,8 @@ pub(super) struct Finished<'a> {
     /// The reports are there.
     pub(super) written: bool,
     pub(super) comment: Comment,
+    /// When the run began.
+    pub(super) since: &'a str,
 }
 
 /// Whether a comment is wanted.
@@ -34,6 +39,8 @@ pub(super) struct Finished<'a> {
 pub(super) enum Comment {
     Yes,
     No,
+    /// One comment for all shards, by who joins them.
+    NotOfAShard,
 }
 
 impl Finished<'_> {
@@ -46,16 +53,21 @@ impl Finished<'_> {
             // Whoever cancels a job waits for its end.
             context.notes = vec!["no comment: the run was cancelled".to_owned()];
         }
+        if self.comment == Comment::NotOfAShard {
+            context.notes = vec!["no comment: this is one shard of a run; `scoregate merge` comments".to_owned()];
+        }
         let view = self.view;
         let publication = Publication {
-            key: view.verdict.suite.clone(),
+            key: view.comment_key(),
             comment_markdown: (wanted && !cancelled).then(|| comment_markdown(view)),
+            outdated: (wanted && cancelled)
+                .then(|| Outdated { why: NoVerdict::Cancelled, since: self.since.to_owned() }),
             summary_markdown: summary_markdown(view, room(&context)),
             annotations: remarks(view).into_iter().map(|remark| self.annotation(remark, &context)).collect(),
             outputs: Outputs {
                 verdict: view.verdict.decision,
                 exit_code: self.code.code(),
-                regressions: view.verdict.rules.iter().filter(|rule| rule.severity == Severity::Fail).count() as u64,
+                regressions: regressions(view.verdict),
                 junit_path: self.report(Format::Junit),
                 summary_path: self.report(Format::Summary),
             },
@@ -86,15 +98,39 @@ impl Finished<'_> {
     }
 }
 
+/// Metrics (of each target) that got worse than in the baseline, and targets with new errors, where that fails the build.
+fn regressions(verdict: &Verdict) -> u64 {
+    if verdict.decision != Decision::Failed {
+        return 0;
+    }
+    let worse = verdict.rules.iter().filter(|rule| {
+        rule.severity == Severity::Fail
+            && matches!(rule.rule, RuleKind::NotWorse | RuleKind::MaxDrop | RuleKind::NewErrors)
+    });
+    worse.map(|rule| (&rule.metric, &rule.target)).collect::<BTreeSet<_>>().len() as u64
+}
+
+/// A run that may have a comment of an earlier one to mark.
+pub(super) struct Started<'a> {
+    /// The suite's name, masked, where it is known and a comment is wanted.
+    pub(super) key: Option<String>,
+    /// When the run began.
+    pub(super) since: &'a str,
+}
+
 /// What stopped the run before a verdict: the steps that follow read "not evaluated", and its problems stand at their lines.
-pub(super) fn stopped(failed: &Failed, env: &Env) {
+pub(super) fn stopped(failed: &Failed, started: Started<'_>, env: &Env) {
     let Some(context) = host::detect(env) else { return };
     let code = failed.code();
     let problems = failed.problems();
-    let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    // One line each: what to do stands behind an arrow.
+    let texts: Vec<String> = problems.iter().map(|problem| problem.to_string().replace('\n', " → ")).collect();
+    let Started { key, since } = started;
+    let why = NoVerdict::Stopped { exit_code: code.code() };
     let publication = Publication {
-        key: String::new(),
         comment_markdown: None,
+        outdated: key.is_some().then(|| Outdated { why, since: since.to_owned() }),
+        key: key.unwrap_or_default(),
         summary_markdown: stopped_markdown(&texts, room(&context)),
         annotations: problems
             .into_iter()

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::failure::Failed;
+use crate::diagnostic::{Diagnostic, Diagnostics, Level};
 use crate::domain::{Baseline, BaselineRun, MetricSpec, Run};
 use crate::gate::{BaselineState, Policy};
 use crate::store::{FileKind, StoreError, Texts, accept, pool, read_baseline, read_runs};
@@ -23,6 +24,31 @@ pub(super) fn of_suite(suite: &Suite, policy: &Policy) -> BaselineState {
     }
 }
 
+/// What a missing or unusable baseline means for a run, said before anything is paid: it is measured, and nothing is decided.
+pub(super) fn foretell(suite: &Suite, policy: &Policy, state: &BaselineState) -> Diagnostics {
+    let mut told = Diagnostics::default();
+    let (message, help) = match state {
+        BaselineState::Absent(place) if policy.baseline.as_ref().is_some_and(|asked| !asked.may_be_missing) => (
+            format!("the baseline `{place}` does not exist, and the gate needs it: a run would end with exit code 3"),
+            format!(
+                "accept a run with `scoregate baseline update scoregate-out/results.jsonl --to {place}`, or allow none with `gate.baseline.missing: warn`"
+            ),
+        ),
+        BaselineState::Broken(why) => (
+            format!("the baseline cannot be used: {why}: a run would end with exit code 3"),
+            "restore the file from where it was accepted, or accept a run again with `scoregate baseline update`"
+                .to_owned(),
+        ),
+        BaselineState::Absent(_) | BaselineState::NotAsked | BaselineState::Found(_) => return told,
+    };
+    let problem = match &suite.gate {
+        Some(gate) => gate.problem("/baseline/path", "no-baseline", message),
+        None => Diagnostic::error("no-baseline", message),
+    };
+    told.push(Diagnostic { level: Level::Warning, ..problem.help(help) });
+    told
+}
+
 /// A baseline file, or the results of earlier runs. A file that was named must be there.
 pub(super) fn of_file(path: &Path, declared: &[MetricSpec]) -> Result<BaselineState, Failed> {
     match read(path, declared) {
@@ -31,6 +57,22 @@ pub(super) fn of_file(path: &Path, declared: &[MetricSpec]) -> Result<BaselineSt
         Err(Unusable::File(error)) => Ok(BaselineState::Broken(error.to_string())),
         Err(Unusable::Runs(problem)) => Ok(BaselineState::Broken(format!("{}: {problem}", path.display()))),
     }
+}
+
+/// The baseline in a file, or in the results of earlier runs, that was named.
+///
+/// # Errors
+/// It cannot be read, or its runs are not whole.
+pub(super) fn stored(path: &Path, declared: &[MetricSpec]) -> Result<Baseline, Failed> {
+    read(path, declared).map_err(|unusable| match unusable {
+        Unusable::File(error) => error.into(),
+        Unusable::Runs(problem) => Failed::CouldNot(format!("{}: {problem}", path.display())),
+    })
+}
+
+/// What the metrics are, for lines that say only their names. Such lines do not say what they were measured with.
+pub(super) fn scales(metrics: &[MetricSpec]) -> Vec<MetricSpec> {
+    metrics.iter().map(|metric| MetricSpec { fingerprint: None, ..metric.clone() }).collect()
 }
 
 /// Why a file is nothing to compare with.
@@ -57,6 +99,10 @@ fn read(path: &Path, declared: &[MetricSpec]) -> Result<Baseline, Unusable> {
     for (at, run) in read_runs(path, declared)?.iter().enumerate() {
         if !run.completion.as_ref().is_some_and(|end| end.complete) {
             return Err(Unusable::Runs("the run is not complete, so nothing can be compared with it".to_owned()));
+        }
+        if let Some(part) = run.header.shard {
+            let text = format!("this is only shard {} of a run; join all shards with `scoregate merge`", part.shard);
+            return Err(Unusable::Runs(text));
         }
         let newest = accept(run, named(run, at), texts.as_ref())?;
         pooled = Some(match pooled {

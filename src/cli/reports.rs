@@ -1,12 +1,21 @@
 //! The view of a run, and the reports that were asked for: all are attempted; what could not be written is said together.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::failure::Failed;
 use crate::domain::{Redactor, Run, Verdict};
 use crate::gate::BaselineState;
 use crate::report::{ReportSettings, TextSource, View, render_all};
-use crate::store::{Lock, StoreError, Texts, write_atomic};
+use crate::store::{Lock, StoreError, Texts, tidy, write_atomic};
+
+/// Where the reports go if nobody says otherwise.
+const FOLDER: &str = "scoregate-out";
+
+/// The folder of the reports: as the command line says, else the suite.
+pub(super) fn folder(out: Option<&Path>, settings: &ReportSettings) -> PathBuf {
+    let named = settings.dir.as_deref().map(Path::new);
+    out.or(named).unwrap_or(Path::new(FOLDER)).to_owned()
+}
 
 /// The texts behind a run; `None` for results that hold numbers only.
 ///
@@ -30,12 +39,20 @@ pub(super) fn view<'a>(
     View::new(run, verdict, baseline, texts.map(|texts| texts as &dyn TextSource), redactor)
 }
 
-/// Holds the folder for one run: the reports in it are of the same run.
+/// Holds the folder for one run: the reports in it are of the same run. What killed runs left there is removed.
 ///
 /// # Errors
-/// `Busy` where another run holds it, `Io` where it cannot be written.
-pub(super) fn hold(folder: &Path) -> Result<Lock, StoreError> {
-    Lock::try_hold(&folder.join(".scoregate.lock"))
+/// Where another run holds it, or it cannot be written.
+pub(super) fn hold(folder: &Path) -> Result<Lock, Failed> {
+    let lock = Lock::try_hold(&folder.join(".scoregate.lock")).map_err(|error| match error {
+        StoreError::Io { source, .. } => Failed::CouldNot(format!(
+            "the reports' folder `{}` cannot be written: {source}; allow it, or choose another: `--out DIR`",
+            folder.display()
+        )),
+        error => error.into(),
+    })?;
+    tidy(folder);
+    Ok(lock)
 }
 
 /// Writes every report that the settings ask for.

@@ -2,10 +2,10 @@
 //!
 //! What people read passes the escape of terminals and logs, line by line; what programs read is written as it is.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 
 use super::exit_code::ExitCode;
-use crate::diagnostic::{Diagnostics, render};
+use crate::diagnostic::{Colours, Diagnostics, render, render_with};
 use crate::report::escape::{terminal, terminal_block};
 
 /// Characters of a line of a message.
@@ -43,7 +43,12 @@ pub(super) fn clap(error: &clap::Error) {
 }
 
 pub(super) fn diagnostics(problems: &Diagnostics) {
-    err(render(problems).trim_end());
+    if !std::io::stderr().is_terminal() {
+        return err(render(problems).trim_end());
+    }
+    // What files say is shown as escapes already; the colours are ours, and go where they are not wanted (NO_COLOR).
+    let text = render_with(problems, Colours::Ansi);
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
 /// `scoregate: exit 1: …`

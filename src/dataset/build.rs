@@ -11,7 +11,7 @@ use super::field::{
 };
 use crate::domain::{Answer, Case, Context, Digest, ExpectedContext, Place};
 use crate::rows::{
-    AnswerParts, Bound, Found, ListRule, Lists, Mapping, Row, answer_from, contexts_of, first, id_of, items_of,
+    AnswerParts, Bound, Fault, Found, ListRule, Lists, Mapping, Row, answer_from, contexts_of, first, id_of, items_of,
     kind_of, shown_name, text_of, texts_of,
 };
 
@@ -68,23 +68,24 @@ impl Recipe {
     ///
     /// # Errors
     /// What is wrong with which field, without the row's texts.
-    pub(super) fn build(&self, row: Row, file: &Arc<str>) -> Result<Built, String> {
+    pub(super) fn build(&self, row: Row, file: &Arc<str>) -> Result<Built, Fault> {
         let bound = self.mapping.bind(&row)?;
         let rule = |field: usize| self.lists.rule(SPECS.get(field).map_or("", |spec| spec.name));
-        let input = match text_of("input", bound.get(INPUT))? {
+        let input = match text_of("input", bound.get(INPUT)).map_err(Fault::of(INPUT))? {
             Some(input) if !input.trim().is_empty() => input,
-            Some(_) => return Err("the input is empty".to_owned()),
-            None => return Err(self.no_input(&row)),
+            Some(_) => return Err(Fault::of(INPUT)("the input is empty".to_owned())),
+            None => return Err(Fault::of(INPUT)(self.no_input(&row))),
         };
-        let reference = text_of("reference", bound.get(REFERENCE))?;
-        let contexts = contexts_of("contexts", bound.get(CONTEXTS), rule(CONTEXTS))?;
+        let reference = text_of("reference", bound.get(REFERENCE)).map_err(Fault::of(REFERENCE))?;
+        let contexts = contexts_of("contexts", bound.get(CONTEXTS), rule(CONTEXTS)).map_err(Fault::of(CONTEXTS))?;
         let (expected_contexts, odd_id) =
             expected(&bound, &self.relevance(), rule(EXPECTED_CONTEXTS), rule(EXPECTED_TEXTS))?;
-        let tags = self.tags_of(&bound, rule(TAGS))?;
-        let cluster = text_of("cluster", bound.get(CLUSTER))?.map(|cluster| self.tags.share(cluster));
+        let tags = self.tags_of(&bound, rule(TAGS)).map_err(Fault::of(TAGS))?;
+        let cluster =
+            text_of("cluster", bound.get(CLUSTER)).map_err(Fault::of(CLUSTER))?.map(|cluster| self.tags.share(cluster));
         let recorded = recorded(&row, &bound, &contexts, rule(ANSWER_CONTEXTS), rule(ANSWER_CONTEXT_IDS))?;
         let content = content(&input, reference.as_deref(), &contexts, &expected_contexts);
-        let explicit = id_of(&row, bound.get(ID))?;
+        let explicit = id_of(&row, bound.get(ID)).map_err(Fault::of(ID))?;
         let named = explicit.is_some();
         let id = explicit.unwrap_or_else(|| {
             content
@@ -197,7 +198,7 @@ fn expected(
     fields: &[usize],
     ids: &ListRule,
     texts: &ListRule,
-) -> Result<(Vec<ExpectedContext>, bool), String> {
+) -> Result<(Vec<ExpectedContext>, bool), Fault> {
     let mut all = Vec::new();
     let mut odd = false;
     for (field, name, rule) in
@@ -206,8 +207,8 @@ fn expected(
         if !fields.contains(&field) {
             continue;
         }
-        for (at, item) in items_of(name, bound.get(field), rule)?.iter().enumerate() {
-            let wrong = |reason: String| format!("item {} of `{name}` {reason}", at + 1);
+        for (at, item) in items_of(name, bound.get(field), rule).map_err(Fault::of(field))?.iter().enumerate() {
+            let wrong = |reason: String| Fault::of(field)(format!("item {} of `{name}` {reason}", at + 1));
             match &**item {
                 Value::Object(map) => all.extend(graded(map).map_err(wrong)?),
                 Value::Array(_) => return Err(wrong(format!("is {}", kind_of(item)))),

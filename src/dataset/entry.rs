@@ -3,16 +3,15 @@
 use serde_json::{Map, Value};
 
 use super::build::{Built, Recipe, Tags};
-use super::field::{LISTS, REFERENCE, mapping};
+use super::field::{ANSWER, LISTS, REFERENCE, mapping};
 use super::sample::{Candidate, CaseNames, Smallest, key};
 use super::settings::{DatasetSettings, SampleSettings};
 use crate::diagnostic::{Diagnostic, Diagnostics, Level};
-use crate::domain::{Case, Digest};
+use crate::domain::{Case, CaseSet};
 use crate::rows::{
-    DataFile, Layout, LayoutSettings, Lists, OneOrMany, Problems, RowReader, at_line, expand, hash, missing_column,
-    open,
+    DataFile, Fault, Layout, LayoutSettings, Lists, OneOrMany, Problems, RowReader, expand, hash, missing_column, open,
 };
-use crate::suite::{Block, Suite};
+use crate::suite::{Block, Draft, Suite};
 use crate::text::expression::Expression;
 
 /// A checked entry; after [`Entry::scan`] it knows which records are cases.
@@ -45,10 +44,14 @@ pub(super) struct Scan {
     /// Hashes of the ids of all records, and of those that are cases.
     pub all_ids: Vec<u64>,
     pub case_ids: Vec<u64>,
+    /// Cases with a recorded answer.
+    pub answered: usize,
     /// Hashes of the cases' questions.
     pub questions: Vec<u64>,
     /// Over the cases' ids and contents, whatever their order.
     pub sum: u128,
+    /// Every file and row could be read.
+    pub sound: bool,
     matched: usize,
     empty_references: usize,
     odd_ids: usize,
@@ -62,7 +65,7 @@ impl OpenedFile {
         Self { file, records: 0, selected: Vec::new(), checksums: Vec::new() }
     }
 
-    fn select(&mut self, record: u32, checksum: u32) {
+    pub(super) fn select(&mut self, record: u32, checksum: u32) {
         let (word, bit) = (record as usize / 64, record % 64);
         if self.selected.len() <= word {
             self.selected.resize(word + 1, 0);
@@ -73,22 +76,31 @@ impl OpenedFile {
         self.checksums.push(checksum);
     }
 
+    pub(super) fn select_none(&mut self) {
+        self.selected.clear();
+        self.checksums.clear();
+    }
+
     pub(super) fn is_selected(&self, record: u32) -> bool {
         self.selected.get(record as usize / 64).is_some_and(|word| word & (1 << (record % 64)) != 0)
     }
 }
 
 impl Entry {
-    /// `None` after pushing every problem of the settings.
+    /// `None` after pushing every problem of the settings, and of the files' being there. Rows are read only as whole settings say.
     pub(super) fn build(block: &Block, suite: &Suite, diagnostics: &mut Diagnostics) -> Option<Self> {
-        let settings: DatasetSettings = block.settings(diagnostics)?;
+        let Draft { settings, sound } = block.draft::<DatasetSettings>(diagnostics)?;
         let mut problems = Diagnostics::default();
-        let layout = layout(&settings).unwrap_or_else(|(pointer, reason)| {
-            problems.push(block.problem(pointer, "invalid-settings", reason));
+        let layout = layout(&settings).unwrap_or_else(|wrong| {
+            for (pointer, reason) in wrong {
+                problems.push(block.problem(pointer, "invalid-settings", reason));
+            }
             Layout::default()
         });
-        let lists = Lists::build(settings.lists.as_ref(), &LISTS).unwrap_or_else(|(pointer, reason)| {
-            problems.push(block.problem(&format!("/lists{pointer}"), "invalid-settings", reason));
+        let lists = Lists::build(settings.lists.as_ref(), &LISTS).unwrap_or_else(|wrong| {
+            for (pointer, reason) in wrong {
+                problems.push(block.problem(&format!("/lists{pointer}"), "invalid-settings", reason));
+            }
             Lists::default()
         });
         let (mapping, metadata) = mapping(&settings.fields, block, &mut problems);
@@ -104,7 +116,7 @@ impl Entry {
                 .ok()
         });
         let files = files(&settings, block, suite, &mut problems);
-        let sound = !problems.has_errors();
+        let sound = sound && !problems.has_errors();
         diagnostics.extend(problems);
         sound.then(|| Self {
             block: block.clone(),
@@ -119,6 +131,7 @@ impl Entry {
 
     /// The first reading: every row becomes a case or a problem.
     pub(super) fn scan(&mut self, problems: &mut Problems) -> Scan {
+        let before = problems.len();
         let mut scan = Scan::default();
         let mut chosen = self.sample.map(|sample| Smallest::new(sample.n.get()));
         for at in 0..self.files.len() {
@@ -131,6 +144,7 @@ impl Entry {
                 scan.take(opened, &candidate);
             }
         }
+        scan.sound = problems.len() == before;
         scan
     }
 
@@ -157,10 +171,6 @@ impl Entry {
         while reader.advance()? {
             let record = rows;
             rows = rows.saturating_add(1);
-            let line = reader.line();
-            let wrong = |reason: String| {
-                at_line(&shown, line, "bad-row", format!("record {}: {reason}", record.saturating_add(1)))
-            };
             let read = Reading { recipe: &self.recipe, condition: self.condition.as_ref() };
             let built = match read.case(&*reader, &shown, scan) {
                 Ok(built) => built,
@@ -168,8 +178,9 @@ impl Entry {
                     problems.push(problem);
                     continue;
                 }
-                Err(Wrong::Field(reason)) => {
-                    problems.push(wrong(reason));
+                Err(Wrong::Field(fault)) => {
+                    let message = format!("record {}: {}", record.saturating_add(1), fault.reason);
+                    problems.push(fault.diagnostic("bad-row", message, &*reader, &self.recipe.mapping, &shown));
                     continue;
                 }
             };
@@ -186,7 +197,7 @@ impl Entry {
                 checksum: reader.checksum(),
                 id,
                 question: hash(&folded(&built.case.input)),
-                sum: sum_of(&built.case),
+                sum: CaseSet::sum_of(&built.case.id, built.case.content),
             };
             match chosen.as_deref_mut() {
                 Some(chosen) => chosen.offer(candidate),
@@ -203,7 +214,11 @@ impl Entry {
     }
 
     /// What the reading as a whole says: nothing selected, names and mappings that no row knows, questionable data.
+    /// Nothing is said of what could not be read.
     pub(super) fn check_selection(&self, scan: &Scan, diagnostics: &mut Diagnostics, warnings: &mut Diagnostics) {
+        if !scan.sound {
+            return;
+        }
         for (name, selector) in self.recipe.mapping.never_filled() {
             if scan.records > 0 {
                 let message = format!("no row of {} has `{selector}`, which is mapped to `{name}`", self.written);
@@ -269,6 +284,11 @@ impl Entry {
         }
     }
 
+    /// What a suite that maps columns away takes from the recorded answers, for who asks for them: (column, the field it is mapped to).
+    pub(super) fn answers_taken(&self) -> Vec<(&'static str, &'static str)> {
+        self.recipe.mapping.taken_from(ANSWER)
+    }
+
     /// An error at a setting of this entry.
     pub(super) fn problem(&self, pointer: &str, code: &'static str, message: String) -> Diagnostic {
         self.block.problem(pointer, code, message)
@@ -288,7 +308,7 @@ struct Read {
 
 enum Wrong {
     Record(Diagnostic),
-    Field(String),
+    Field(Fault),
 }
 
 impl Reading<'_> {
@@ -297,10 +317,13 @@ impl Reading<'_> {
         let columns = self.condition.map(|_| row.clone().into_map());
         let Built { case, odd_id, .. } = self.recipe.build(row, shown).map_err(Wrong::Field)?;
         let holds = match (self.condition, &columns) {
-            (Some(condition), Some(columns)) => self.holds(condition, &case, columns, scan).map_err(Wrong::Field)?,
+            (Some(condition), Some(columns)) => {
+                self.holds(condition, &case, columns, scan).map_err(|reason| Wrong::Field(reason.into()))?
+            }
             _ => true,
         };
         if holds {
+            scan.answered += usize::from(case.recorded.is_some());
             scan.odd_ids += usize::from(odd_id);
             scan.empty_references += usize::from(case.reference.as_deref().is_none_or(|text| text.trim().is_empty()));
         }
@@ -335,7 +358,7 @@ impl Scan {
     }
 }
 
-fn layout(settings: &DatasetSettings) -> Result<Layout, (&'static str, String)> {
+fn layout(settings: &DatasetSettings) -> Result<Layout, Vec<(&'static str, String)>> {
     Layout::build(&LayoutSettings {
         format: settings.format,
         encoding: settings.encoding.clone(),
@@ -377,9 +400,4 @@ pub(super) fn folded(input: &str) -> String {
         text.push_str(word);
     }
     text.to_lowercase()
-}
-
-/// Id and content as a number: the sum over all cases does not depend on their order.
-fn sum_of(case: &Case) -> u128 {
-    u128::from_le_bytes(*Digest::of([case.id.as_bytes(), case.content.bytes().as_slice()]).bytes())
 }

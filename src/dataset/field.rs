@@ -23,8 +23,8 @@ pub(super) const COMPLETION: usize = 13;
 
 /// In the order of the constants above.
 pub(super) const SPECS: &[FieldSpec] = &[
-    FieldSpec { name: "id", aliases: &["id", "case_id", "qid"], list: false },
-    FieldSpec { name: "input", aliases: &["input", "question", "query"], list: false },
+    FieldSpec { name: "id", aliases: &["id", "case_id", "qid"], list: false, shares: true },
+    FieldSpec { name: "input", aliases: &["input", "question", "query"], list: false, shares: true },
     FieldSpec {
         name: "reference",
         aliases: &[
@@ -38,30 +38,39 @@ pub(super) const SPECS: &[FieldSpec] = &[
             "gold",
         ],
         list: false,
+        shares: false,
     },
-    FieldSpec { name: "contexts", aliases: &["contexts", "context"], list: true },
+    FieldSpec { name: "contexts", aliases: &["contexts", "context"], list: true, shares: false },
     FieldSpec {
         name: "expected_contexts",
         aliases: &["expected_contexts", "expected_ids", "expected_chunk_ids", "expected_context_ids", "relevant_ids"],
         list: true,
+        shares: false,
     },
-    FieldSpec { name: "expected_texts", aliases: &["expected_texts", "reference_contexts"], list: true },
-    FieldSpec { name: "tags", aliases: &["tags"], list: true },
-    FieldSpec { name: "cluster", aliases: &["cluster"], list: false },
+    FieldSpec { name: "expected_texts", aliases: &["expected_texts", "reference_contexts"], list: true, shares: false },
+    FieldSpec { name: "tags", aliases: &["tags"], list: true, shares: true },
+    FieldSpec { name: "cluster", aliases: &["cluster"], list: false, shares: true },
     FieldSpec {
         name: "answer",
         aliases: &["answer", "output", "response", "prediction", "actual_output"],
         list: false,
+        shares: false,
     },
     FieldSpec {
         name: "answer_contexts",
         aliases: &["answer_contexts", "retrieved_contexts", "retrieval_context"],
         list: true,
+        shares: false,
     },
-    FieldSpec { name: "answer_context_ids", aliases: &["answer_context_ids", "retrieved_ids"], list: true },
-    FieldSpec { name: "latency_ms", aliases: &["latency_ms"], list: false },
-    FieldSpec { name: "prompt_tokens", aliases: &["prompt_tokens"], list: false },
-    FieldSpec { name: "completion_tokens", aliases: &["completion_tokens"], list: false },
+    FieldSpec {
+        name: "answer_context_ids",
+        aliases: &["answer_context_ids", "retrieved_ids"],
+        list: true,
+        shares: false,
+    },
+    FieldSpec { name: "latency_ms", aliases: &["latency_ms"], list: false, shares: false },
+    FieldSpec { name: "prompt_tokens", aliases: &["prompt_tokens"], list: false, shares: false },
+    FieldSpec { name: "completion_tokens", aliases: &["completion_tokens"], list: false, shares: false },
 ];
 
 /// Fields whose texts may be cut into lists.

@@ -14,15 +14,19 @@ const NAMED: usize = 3;
 
 /// Refuses ids that stand twice: among all rows of one entry, and among the cases of all entries.
 pub(super) fn ids(entries: &[Entry], scans: &mut [Scan], problems: &mut Problems) {
+    let mut told: Vec<u64> = Vec::new();
     for (entry, scan) in entries.iter().zip(scans.iter_mut()) {
         let twice = repeated(std::mem::take(&mut scan.all_ids));
         if !twice.is_empty() {
             report(std::slice::from_ref(entry), &twice, true, problems);
         }
+        told.extend(twice);
     }
-    if entries.len() > 1 && problems.is_empty() {
+    if entries.len() > 1 {
         let all = scans.iter_mut().flat_map(|scan| std::mem::take(&mut scan.case_ids)).collect();
-        let twice = repeated(all);
+        let mut twice = repeated(all);
+        told.sort_unstable();
+        twice.retain(|id| told.binary_search(id).is_err());
         if !twice.is_empty() {
             report(entries, &twice, false, problems);
         }

@@ -15,6 +15,15 @@ pub struct Cases<'d> {
     failed: bool,
 }
 
+/// A record of a file of an entry.
+#[derive(Clone, Copy)]
+pub(super) struct Position {
+    pub entry: usize,
+    pub file: usize,
+    pub record: u32,
+    pub checksum: u32,
+}
+
 struct Reading {
     reader: Box<dyn RowReader>,
     /// Records that were passed, and cases among them.
@@ -25,6 +34,14 @@ struct Reading {
 impl<'d> Cases<'d> {
     pub(super) fn new(entries: &'d [Entry]) -> Self {
         Self { entries, entry: 0, file: 0, reading: None, index: 0, failed: false }
+    }
+
+    /// Where the case that was given last stands.
+    pub(super) fn position(&self) -> Option<Position> {
+        let reading = self.reading.as_ref()?;
+        let opened = self.entries.get(self.entry)?.files.get(self.file)?;
+        let checksum = *opened.checksums.get(reading.cases.checked_sub(1)?)?;
+        Some(Position { entry: self.entry, file: self.file, record: reading.records.checked_sub(1)?, checksum })
     }
 
     fn advance(&mut self) -> Result<Option<Case>, Diagnostic> {

@@ -1,6 +1,9 @@
 //! Many problems at once.
 
-use super::{Diagnostic, Level};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Diagnostic, Level, Source};
 
 /// All problems found so far. `Err(Diagnostics)` always holds at least one error.
 #[derive(Clone, Debug, Default)]
@@ -27,12 +30,23 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// Changes every text that is not the file's own: messages, help, labels. For masking secrets.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Diagnostic> {
+        self.0.iter_mut()
+    }
+
+    /// Changes every text: messages, help, labels, the lines that are shown. For masking secrets.
     pub fn map_texts(&mut self, change: impl Fn(&str) -> String) {
+        // One file has many problems, and is looked through once.
+        let mut sources: HashMap<*const Source, Arc<Source>> = HashMap::new();
         for diagnostic in &mut self.0 {
             diagnostic.message = change(&diagnostic.message);
             diagnostic.help = diagnostic.help.as_deref().map(&change);
             diagnostic.related.iter_mut().for_each(|(_, what)| *what = change(what));
+            if let Some(source) = &mut diagnostic.source {
+                let changed = || source.changed(&change).map_or_else(|| Arc::clone(source), Arc::new);
+                let changed = Arc::clone(sources.entry(Arc::as_ptr(source)).or_insert_with(changed));
+                *source = changed;
+            }
         }
     }
 

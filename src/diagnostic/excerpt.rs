@@ -29,7 +29,7 @@ impl Excerpt {
 }
 
 /// The lines from the first to the last of `spans`; what is far from all of them is left empty, as it will be folded.
-/// `None` where there is no such line, and where the text is withheld: rows of data sets are named, not shown.
+/// `None` where there is no such line, or none that could be read again.
 pub(super) fn excerpt(source: &Source, spans: &[Span]) -> Option<Excerpt> {
     if source.text.is_empty() {
         return None;
@@ -37,6 +37,10 @@ pub(super) fn excerpt(source: &Source, spans: &[Span]) -> Option<Excerpt> {
     let offset = |span: &Span| usize::try_from(span.line.checked_sub(source.first_line)?).ok();
     let first = spans.iter().filter_map(offset).min()?;
     let last = spans.iter().filter_map(offset).max()?;
+    // No column of a line holds in which something was masked: the whole line is meant.
+    let shown = |(which, span): (usize, Span)| {
+        (which, if source.masked.contains(&span.line) { Span::line(span.line) } else { span })
+    };
     let mut text = String::new();
     let mut ranges = vec![None; spans.len()];
     for (index, line) in
@@ -44,7 +48,7 @@ pub(super) fn excerpt(source: &Source, spans: &[Span]) -> Option<Excerpt> {
     {
         let near = spans.iter().filter_map(offset).any(|place| place.abs_diff(index) <= NEAR);
         let places: Vec<(usize, Span)> =
-            spans.iter().copied().enumerate().filter(|(_, span)| offset(span) == Some(index)).collect();
+            spans.iter().copied().enumerate().filter(|(_, span)| offset(span) == Some(index)).map(shown).collect();
         if near {
             show(line.strip_suffix('\r').unwrap_or(line), &places, &mut text, &mut ranges);
         }

@@ -10,11 +10,33 @@ pub struct Source {
     pub text: String,
     /// Line number of the first line of `text`: 1 for whole files.
     pub first_line: u32,
+    /// Numbers of lines that are not shown as they are in the file: secrets were masked, so that no column holds.
+    pub masked: Vec<u32>,
 }
 
 impl Source {
+    /// The same with `change` made to every line; `None` where that changes nothing.
+    pub(super) fn changed(&self, change: impl Fn(&str) -> String) -> Option<Self> {
+        let mut masked = self.masked.clone();
+        let mut lines: Vec<String> = Vec::new();
+        for (line, number) in self.text.split('\n').zip(self.first_line..) {
+            let changed = change(line);
+            if changed != line {
+                masked.push(number);
+            }
+            lines.push(changed);
+        }
+        let is_changed = masked.len() > self.masked.len();
+        is_changed.then(|| Self {
+            path: self.path.clone(),
+            text: lines.join("\n"),
+            first_line: self.first_line,
+            masked,
+        })
+    }
+
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { path: path.into(), text: text.into(), first_line: 1 }
+        Self { path: path.into(), text: text.into(), first_line: 1, masked: Vec::new() }
     }
 }
 

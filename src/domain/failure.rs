@@ -64,6 +64,8 @@ pub enum FailureKind {
     Internal,
     /// Read from a file that gives only words.
     Recorded,
+    /// A replay was asked for a call that its cassette does not hold.
+    NotRecorded,
 }
 
 impl FailureKind {
@@ -94,6 +96,7 @@ impl FailureKind {
             Self::NoAnswer => "no_answer",
             Self::Internal => "internal",
             Self::Recorded => "recorded",
+            Self::NotRecorded => "not_recorded",
         }
     }
 }
@@ -121,13 +124,6 @@ impl Failure {
     /// A failure of the system under test.
     pub fn target(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, side: Side::Target, message: message.into(), attempts: 0, raw: None }
-    }
-
-    /// The same with the raw reply kept.
-    #[must_use]
-    pub fn with_raw(mut self, raw: impl Into<String>) -> Self {
-        self.raw = Some(raw.into());
-        self
     }
 
     /// The same, blamed on `side`.

@@ -8,10 +8,12 @@
 mod answer;
 mod baseline;
 mod case;
+mod case_set;
 mod env;
 mod event;
 mod failure;
 mod fingerprint;
+mod limits;
 mod metric;
 mod outcome;
 mod redact_writer;
@@ -20,24 +22,30 @@ mod retry;
 mod run;
 mod score;
 mod secret;
+mod selection;
+mod shard;
 mod usage;
 mod verdict;
 
 pub use answer::{Answer, Context};
 pub use baseline::{Baseline, BaselineCase, BaselineRun, BaselineSource};
 pub use case::{Case, CaseId, ExpectedContext, Place};
+pub use case_set::CaseSet;
 pub use env::Env;
 pub use event::{Event, EventSink};
 pub use failure::{Failure, FailureKind, Side};
 pub use fingerprint::{Digest, Fingerprint};
+pub use limits::EndpointLimits;
 pub use metric::{Direction, MetricName, MetricSpec, ScoreKind, TargetName};
 pub use outcome::Outcome;
 pub use redact_writer::RedactingWriter;
 pub use redactor::Redactor;
-pub use retry::{Allowance, RateHint, RetryClass};
+pub use retry::{Allowance, Complaint, RateHint, RetryClass};
 pub use run::{CaseRecord, Cell, Completion, Run, RunHeader, TrialRecord};
 pub use score::{Measurement, Reading, Score, SkipReason};
 pub use secret::{MASK, SHORTEST_SECRET, Secret, SecretError};
+pub use selection::Selection;
+pub use shard::{Part, Shard};
 pub use usage::{CallCounts, Spent, Usage, Usd};
 pub use verdict::{
     BrokenCase, CaseChanges, Comparison, Decision, Reason, RuleKind, RuleVerdict, Severity, Verdict, VerdictCounts,

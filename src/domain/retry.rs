@@ -15,6 +15,17 @@ pub enum RetryClass {
     Unusable,
 }
 
+/// What a server that refuses a call for its load complains about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Complaint {
+    /// Too many requests or tokens in a period: a slower pace helps.
+    TooFast,
+    /// Too many calls at the same time, or an overload: fewer at once help.
+    TooMany,
+    /// One of them; it does not say which.
+    Unclear,
+}
+
 /// What a server said about its limits. All waits are from the moment the answer arrived.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RateHint {
@@ -22,6 +33,8 @@ pub struct RateHint {
     pub retry_after: Option<Duration>,
     pub requests: Option<Allowance>,
     pub tokens: Option<Allowance>,
+    /// Set where the call was refused for the load.
+    pub complaint: Option<Complaint>,
 }
 
 /// One limit as the server's headers tell it.

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallCounts, CaseId, Digest, FailureKind, MetricSpec, Place, Side, SkipReason, TargetName, Usage, Usd};
+use super::{
+    CallCounts, CaseId, Digest, FailureKind, MetricSpec, Part, Place, Selection, Side, SkipReason, TargetName, Usage,
+    Usd,
+};
 
 /// Line 1 of `results.jsonl`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,7 +40,7 @@ pub struct RunHeader {
     /// Model names by their key in the suite.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub models: serde_json::Map<String, serde_json::Value>,
-    /// Cases selected.
+    /// Cases selected; of a shard, its own.
     #[serde(default)]
     pub cases: u64,
     #[serde(default)]
@@ -45,6 +48,12 @@ pub struct RunHeader {
     /// True where `where`, `sample` or a selection left cases out: such a run cannot become a baseline.
     #[serde(default)]
     pub filtered: bool,
+    /// What the command line selected; such a run is filtered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
+    /// A part of a run: nothing is judged on it alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Part>,
     /// `run.record` of the suite: experiment parameters.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub record: serde_json::Map<String, serde_json::Value>,

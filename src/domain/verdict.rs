@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BaselineRun, BaselineSource, CaseId, MetricName, MetricSpec, Place, TargetName};
+use super::{BaselineRun, BaselineSource, CaseId, MetricName, MetricSpec, Part, Place, Selection, TargetName};
 
 /// The overall decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -236,5 +236,11 @@ pub struct Verdict {
     pub metrics: Vec<MetricSpec>,
     /// True after a cancellation: reports are marked partial.
     pub partial: bool,
+    /// Only these cases were asked for; the verdict is about them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
+    /// Of a part of a run: nothing is decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Part>,
     pub alpha: f64,
 }

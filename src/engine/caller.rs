@@ -1,23 +1,45 @@
 //! Carries out calls: ledger first, then within the limits, again while that can help, and kept before it is used.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use super::batch::{Batcher, Delivery};
+use super::budget::{Account, Reservation};
 use super::cancel::{Cancel, Stop};
-use super::endpoint::{Endpoint, Endpoints};
 use super::key::key_of;
+use super::limiter::{Landing, Limiter, LimiterState, Limiters};
 use super::retry::{RetryPolicy, Tries, wait};
-use crate::domain::{CallCounts, Event, EventSink, Failure, FailureKind, RetryClass, Side, Spent};
-use crate::net::{Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Transport};
+use super::tape::{Seat, Tape};
+use crate::domain::{CallCounts, Complaint, Event, EventSink, Failure, FailureKind, RetryClass, Side, Spent, Usage};
+use crate::net::{
+    Accept, Attempt, BoxFuture, Call, Dialect, Purpose, Receipt, Rejection, Request, Response, Route, Transport,
+    rate_hint,
+};
 use crate::store::{Bill, Found, Kept, Ledger, StoreError};
+use crate::suite::Budget;
+
+/// How calls are carried out.
+#[derive(Clone, Copy, Debug)]
+pub struct CallerSettings {
+    /// Calls in flight at most, per endpoint; `None`: as many as the endpoint keeps up with.
+    pub workers: Option<NonZeroUsize>,
+    pub retry: RetryPolicy,
+    pub budget: Budget,
+    /// Machines that share the endpoints, this one included; at least 1.
+    pub shards: usize,
+}
 
 /// The engine's transport.
 pub struct Caller {
     attempts: Arc<dyn Attempt>,
     ledger: Option<Arc<Ledger>>,
-    endpoints: Endpoints,
-    retry: RetryPolicy,
+    /// Without it, every call is made directly.
+    batcher: Option<Batcher>,
+    settings: CallerSettings,
+    limiters: Limiters,
+    account: Account,
     cancel: Cancel,
     events: Arc<dyn EventSink>,
     counts: Counts,
@@ -25,6 +47,7 @@ pub struct Caller {
     ledger_trouble: OnceLock<String>,
     /// Altered rows are told once.
     told_altered: AtomicBool,
+    tape: Option<Arc<Tape>>,
 }
 
 #[derive(Default)]
@@ -35,61 +58,119 @@ struct Counts {
 }
 
 impl Caller {
-    /// `slots`: calls in flight at most, per endpoint. Without a ledger nothing is kept or reused.
+    /// Without a ledger nothing is kept or reused.
     pub fn new(
         attempts: Arc<dyn Attempt>,
         ledger: Option<Arc<Ledger>>,
-        slots: usize,
-        retry: (u32, Duration),
+        settings: CallerSettings,
         cancel: Cancel,
         events: Arc<dyn EventSink>,
     ) -> Self {
         Self {
             attempts,
             ledger,
-            endpoints: Endpoints::new(slots),
-            retry: RetryPolicy { attempts: retry.0.max(1), max_elapsed: retry.1 },
+            batcher: None,
+            settings,
+            limiters: Limiters::new(),
+            account: Account::new(settings.budget),
             cancel,
             events,
             counts: Counts::default(),
             ledger_trouble: OnceLock::new(),
             told_altered: AtomicBool::new(false),
+            tape: None,
         }
     }
 
+    /// The same with a tape, which records what calls come to, or knows it already.
+    #[must_use]
+    pub fn with_tape(self, tape: Option<Arc<Tape>>) -> Self {
+        Self { tape, ..self }
+    }
+
+    pub(super) fn tape(&self) -> Option<&Tape> {
+        self.tape.as_deref()
+    }
+
+    /// The caller for the calls that one target's case needs.
+    pub(super) fn seat<'a>(&'a self, target: &'a str) -> Seat<'a> {
+        Seat::new(self, target)
+    }
+
+    /// Calls that may wait for a batch go through `batcher`.
+    #[must_use]
+    pub fn with_batcher(self, batcher: Option<Batcher>) -> Self {
+        Self { batcher, ..self }
+    }
+
+    /// True while calls wait for batches, which may take hours.
+    pub(super) fn waits_for_batches(&self) -> bool {
+        self.batcher.as_ref().is_some_and(Batcher::is_waiting)
+    }
+
+    /// Why nothing more is sent although the run was not cancelled: the ledger failed, or the budget is used up.
+    pub fn ended(&self) -> Option<String> {
+        let trouble = self.ledger_trouble().map(|trouble| format!("answers could not be kept: {trouble}"));
+        trouble.or_else(|| self.account.exhausted().map(str::to_owned))
+    }
+
+    /// How the endpoints stand together.
+    pub fn limits(&self) -> LimiterState {
+        self.limiters.state()
+    }
+
     /// Why the ledger failed, if it did: from then on nothing is sent, and the run is not complete.
-    pub fn ledger_trouble(&self) -> Option<&str> {
+    fn ledger_trouble(&self) -> Option<&str> {
         self.ledger_trouble.get().map(String::as_str)
     }
 
     /// Requests so far; what they ask for is not known here, so `repairs` is 0.
     pub fn counts(&self) -> CallCounts {
         let repeats = self.attempts.repeats();
-        CallCounts {
-            requests: self.counts.requests.load(Ordering::Relaxed).saturating_add(repeats),
+        let in_batches = self.batcher.as_ref().map_or(0, Batcher::submitted);
+        let own = CallCounts {
+            requests: self.counts.requests.load(Ordering::Relaxed).saturating_add(repeats).saturating_add(in_batches),
             retries: self.counts.retries.load(Ordering::Relaxed).saturating_add(repeats),
             cache_hits: self.counts.cache_hits.load(Ordering::Relaxed),
             repairs: 0,
-        }
+        };
+        self.tape.as_ref().map_or(own, |tape| tape.counts(own))
     }
 
-    async fn carry_out(&self, call: &Call, accept: &Accept<'_>) -> Result<Receipt, Failure> {
+    /// The limiter of the call's endpoint.
+    fn limiter(&self, call: &Call) -> Arc<Limiter> {
+        self.limiters.get(&call.endpoint, || {
+            let limits = call.limits.share(self.settings.shards);
+            let ceiling =
+                limits.workers.or(self.settings.workers).map_or_else(|| most_at_once(call), NonZeroUsize::get);
+            (limits, ceiling)
+        })
+    }
+
+    pub(super) async fn carry_out(&self, call: &Call, accept: &Accept<'_>) -> Result<Receipt, Failure> {
         let key = key_of(call);
         if let Some(receipt) = self.recall(key, accept).await? {
             return Ok(receipt);
         }
-        let endpoint = self.endpoints.get(&call.endpoint);
+        let limiter = self.limiter(call);
+        if let Some(receipt) = self.by_batch(call, accept, &limiter, key).await? {
+            return Ok(receipt);
+        }
+        let _busy = self.batcher.as_ref().map(Batcher::busy);
         let begun = Instant::now();
         let mut sent = 0;
-        let mut tries = Tries::new(endpoint.accepted());
+        let mut tries = Tries::new(limiter.answered());
+        let retry = &self.settings.retry;
         loop {
-            let rejection = match self.once(call, accept, &endpoint, key, &mut sent).await? {
+            let rejection = match self.once(call, accept, &limiter, key, &mut sent).await? {
                 Ok(receipt) => return Ok(receipt),
                 Err(rejection) => rejection,
             };
-            let pause = wait(sent, rejection.hint.retry_after);
-            let tried = tries.failed(rejection.kind == FailureKind::RateLimited, endpoint.accepted());
-            let spent = tried >= self.retry.attempts || begun.elapsed().saturating_add(pause) > self.retry.max_elapsed;
+            let refused = rejection.hint.complaint.is_some();
+            // Who was refused for the load waits with all the others, for the limiter.
+            let pause = if refused { Duration::ZERO } else { wait(sent, rejection.hint.retry_after) };
+            let tried = tries.failed(refused, limiter.answered());
+            let spent = tried >= retry.attempts || begun.elapsed().saturating_add(pause) > retry.max_elapsed;
             match rejection.class {
                 RetryClass::Retry if !spent => self.pause(call, &rejection, pause).await,
                 RetryClass::Retry | RetryClass::Endpoint | RetryClass::Case | RetryClass::Unusable => {
@@ -99,11 +180,72 @@ impl Caller {
         }
     }
 
+    /// The answer of a batch, for calls that may wait for one; no place is held meanwhile. `None`: the call is to be made directly.
+    async fn by_batch(
+        &self,
+        call: &Call,
+        accept: &Accept<'_>,
+        limiter: &Limiter,
+        key: [u8; 32],
+    ) -> Result<Option<Receipt>, Failure> {
+        let (Some(batcher), Route::Batch(api)) = (&self.batcher, &call.route) else { return Ok(None) };
+        self.still_open(limiter)?;
+        let reserved = self.account.reserve(&call.expected)?;
+        // A call that is left in its batch keeps what is reserved for it: it will be paid for.
+        let (response, first) = match batcher.ask(key, call, api).await? {
+            Delivery::Answer { response, first } => (response, first),
+            Delivery::Direct => {
+                reserved.give_back();
+                batcher.settle(&key).await;
+                return Ok(None);
+            }
+            Delivery::Rejected(rejection) => {
+                reserved.give_back();
+                // What is wrong with a request is settled; a batch that could not be looked at is not.
+                if rejection.class == RetryClass::Case {
+                    batcher.settle(&key).await;
+                }
+                self.heed(call, limiter, &rejection);
+                return Err(failure(call, rejection, 1));
+            }
+        };
+        let read = accept(&response);
+        match &read {
+            Ok(spent) if first => reserved.settle(spent),
+            Err(rejection) if first => settle(reserved, rejection),
+            Ok(_) | Err(_) => reserved.give_back(),
+        }
+        match read {
+            Ok(spent) => {
+                let receipt = self.keep(key, call, (response, spent), 1).await?;
+                batcher.settle(&key).await;
+                Ok(Some(Receipt { attempts: u32::from(first), cached: !first, ..receipt }))
+            }
+            Err(rejection) => {
+                batcher.settle(&key).await;
+                match rejection.class {
+                    // Something is wrong with the answer, not with the request.
+                    RetryClass::Retry | RetryClass::Endpoint => Ok(None),
+                    RetryClass::Case | RetryClass::Unusable => Err(failure(call, rejection, 1)),
+                }
+            }
+        }
+    }
+
+    /// Whether calls may still be made.
+    fn still_open(&self, limiter: &Limiter) -> Result<(), Failure> {
+        if let Some(trouble) = self.ledger_trouble() {
+            let why = format!("not evaluated: answers cannot be kept any more: {trouble}");
+            return Err(Failure::infra(FailureKind::Internal, why));
+        }
+        limiter.stopped().map_or(Ok(()), Err)
+    }
+
     /// A server that asks for a longer wait than any call may take is not waited for: its endpoint is stopped.
     fn bounded(&self, rejection: Rejection) -> Rejection {
         match rejection.hint.retry_after {
-            Some(asked) if rejection.class == RetryClass::Retry && asked > self.retry.max_elapsed => {
-                let (asked, limit) = (asked.as_secs_f64(), self.retry.max_elapsed.as_secs_f64());
+            Some(asked) if rejection.class == RetryClass::Retry && asked > self.settings.retry.max_elapsed => {
+                let (asked, limit) = (asked.as_secs_f64(), self.settings.retry.max_elapsed.as_secs_f64());
                 let message = format!(
                     "{} (it asks to wait {asked} s, longer than `run.retry.max_elapsed` allows: {limit} s)",
                     rejection.message
@@ -114,17 +256,11 @@ impl Caller {
         }
     }
 
-    /// What the server's answer means for the other calls to it; to be said before anybody gets this call's slot.
-    fn heed(&self, call: &Call, endpoint: &Endpoint, rejection: &Rejection) {
-        match (rejection.class, rejection.hint.retry_after) {
-            (RetryClass::Retry, Some(asked)) => endpoint.hold(asked),
-            (RetryClass::Endpoint, _) => {
-                if endpoint.stop(rejection.kind, &rejection.message) {
-                    let why = rejection.message.clone();
-                    self.events.emit(Event::EndpointStopped { endpoint: Arc::clone(&call.endpoint), why });
-                }
-            }
-            (RetryClass::Retry | RetryClass::Case | RetryClass::Unusable, _) => {}
+    /// Stops the endpoint where no call to it will succeed; to be done before anybody gets this call's place.
+    fn heed(&self, call: &Call, limiter: &Limiter, rejection: &Rejection) {
+        if rejection.class == RetryClass::Endpoint && limiter.stop(rejection.kind, &rejection.message) {
+            let why = rejection.message.clone();
+            self.events.emit(Event::EndpointStopped { endpoint: Arc::clone(&call.endpoint), why });
         }
     }
 
@@ -162,45 +298,52 @@ impl Caller {
         }
     }
 
-    /// One attempt, kept before its slot is free again: what a kill can cost is never more than the slots. Outer error: it was not
-    /// sent, was cancelled, or could not be kept.
+    /// One attempt, kept before its place is free again: what a kill can cost is never more than the calls in flight. Outer error: it
+    /// was not sent, was cancelled, or could not be kept.
     async fn once(
         &self,
         call: &Call,
         accept: &Accept<'_>,
-        endpoint: &Endpoint,
+        limiter: &Limiter,
         key: [u8; 32],
         sent: &mut u32,
     ) -> Result<Result<Receipt, Rejection>, Failure> {
-        let slot = tokio::select! {
-            // Whoever waited for a slot sends nothing after the wish to stop.
+        let permit = tokio::select! {
+            // Whoever waited for a place sends nothing after the wish to stop.
             biased;
             why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
-            slot = ready(endpoint) => slot.map_err(|failure| Failure { attempts: *sent, ..failure })?,
+            permit = limiter.admit(tokens(call)) => permit.map_err(|failure| Failure { attempts: *sent, ..failure })?,
         };
         if let Some(trouble) = self.ledger_trouble() {
             let why = format!("not evaluated: answers cannot be kept any more: {trouble}");
             return Err(Failure { attempts: *sent, ..Failure::infra(FailureKind::Internal, why) });
         }
+        let reserved =
+            self.account.reserve(&call.expected).map_err(|failure| Failure { attempts: *sent, ..failure })?;
         *sent += 1;
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
         let result = tokio::select! {
             result = self.attempts.attempt(call) => result,
             why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
         };
-        let kept = match result.and_then(|response| accept(&response).map(|spent| (response, spent))) {
+        let read = result.and_then(|response| accept(&response).map(|spent| (response, spent)));
+        match read {
             Ok((response, spent)) => {
-                endpoint.accept();
-                Ok(self.keep(key, call, (response, spent), *sent).await?)
+                reserved.settle(&spent);
+                let hint = rate_hint(&response.headers, SystemTime::now());
+                let landing = Landing::Answered { latency: response.latency, tokens: used(&spent) };
+                let receipt = self.keep(key, call, (response, spent), *sent).await?;
+                permit.land(&landing, &hint);
+                Ok(Ok(receipt))
             }
             Err(rejection) => {
                 let rejection = self.bounded(rejection);
-                self.heed(call, endpoint, &rejection);
-                Err(rejection)
+                self.heed(call, limiter, &rejection);
+                settle(reserved, &rejection);
+                permit.land(&landing_of(&rejection), &rejection.hint);
+                Ok(Err(rejection))
             }
-        };
-        drop(slot);
-        Ok(kept)
+        }
     }
 
     async fn pause(&self, call: &Call, rejection: &Rejection, pause: Duration) {
@@ -232,28 +375,48 @@ impl Caller {
     }
 }
 
-fn cancelled(why: Stop, attempts: u32) -> Failure {
+pub(super) fn cancelled(why: Stop, attempts: u32) -> Failure {
     let failure = Failure::infra(FailureKind::Cancelled, format!("{} before this was measured", why.words()));
     Failure { attempts, ..failure }
 }
 
-/// A free slot, once no pause holds the endpoint back; its failure where it was stopped meanwhile.
-async fn ready(endpoint: &Endpoint) -> Result<tokio::sync::SemaphorePermit<'_>, Failure> {
-    loop {
-        let stopping = endpoint.stopping.notified();
-        let slot = endpoint.slots.acquire().await;
-        let slot = slot.map_err(|error| Failure::infra(FailureKind::Internal, error.to_string()))?;
-        if let Some(failure) = endpoint.stopped() {
-            return Err(failure);
+/// What an endpoint is asked for at once at most where nobody says.
+fn most_at_once(call: &Call) -> usize {
+    const MODEL: usize = 64;
+    const SERVICE: usize = 16;
+    match (&call.request, call.purpose, call.dialect) {
+        (Request::Command(_), ..) => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+        (Request::Http(_), Purpose::Target, Dialect::Plain | Dialect::Raw) => SERVICE,
+        (Request::Http(_), Purpose::Target | Purpose::Judge | Purpose::Embedding, _) => MODEL,
+    }
+}
+
+/// What a provider counts when it lets a request in: the prompt, and the reply as far as the request bounds it.
+fn tokens(call: &Call) -> u64 {
+    call.expected.prompt_tokens.saturating_add(call.expected.completion_tokens.unwrap_or_default())
+}
+
+fn used(spent: &Spent) -> Option<u64> {
+    let Usage { prompt_tokens, completion_tokens } = spent.usage;
+    (!spent.usage.is_empty()).then(|| prompt_tokens.saturating_add(completion_tokens))
+}
+
+fn landing_of(rejection: &Rejection) -> Landing {
+    match (rejection.hint.complaint, rejection.class, rejection.hint.retry_after) {
+        (Some(complaint), ..) => Landing::Refused(complaint),
+        // Whoever names a time to come back is at a limit, whatever it calls it.
+        (None, RetryClass::Retry, Some(_)) => Landing::Refused(Complaint::Unclear),
+        (None, ..) => Landing::Lost,
+    }
+}
+
+/// An answer that cannot be used is paid for; a refusal is not; what was lost on the way may be.
+fn settle(reserved: Reservation<'_>, rejection: &Rejection) {
+    match rejection.kind {
+        FailureKind::Timeout | FailureKind::Connection | FailureKind::Truncated if rejection.spent.usage.is_empty() => {
         }
-        let Some(held) = endpoint.held() else { return Ok(slot) };
-        drop(slot);
-        // A little later than asked, each worker by another amount: wake-ups are spread.
-        let pause = held.saturating_add(Duration::from_micros(fastrand::u64(0..250_000)));
-        tokio::select! {
-            () = tokio::time::sleep(pause) => {}
-            () = stopping => {}
-        }
+        _ if rejection.class == RetryClass::Unusable => reserved.settle(&rejection.spent),
+        _ => reserved.give_back(),
     }
 }
 
@@ -277,7 +440,7 @@ fn restore(kept: Kept) -> Option<Response> {
     })
 }
 
-fn failure(call: &Call, rejection: Rejection, attempts: u32) -> Failure {
+pub(super) fn failure(call: &Call, rejection: Rejection, attempts: u32) -> Failure {
     let tries = if attempts > 1 { format!(" ({attempts} attempts)") } else { String::new() };
     let side = match call.purpose {
         Purpose::Target => Side::Target,
@@ -294,6 +457,9 @@ fn failure(call: &Call, rejection: Rejection, attempts: u32) -> Failure {
 
 impl Transport for Caller {
     fn send<'a>(&'a self, call: &'a Call, accept: &'a Accept<'a>) -> BoxFuture<'a, Result<Receipt, Failure>> {
-        Box::pin(self.carry_out(call, accept))
+        match &self.tape {
+            None => Box::pin(self.carry_out(call, accept)),
+            Some(tape) => Box::pin(tape.send(self, "", call, accept)),
+        }
     }
 }

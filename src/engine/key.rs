@@ -1,9 +1,19 @@
-//! The ledger's key: everything that decides what a call answers, and nothing else.
+//! What identifies a call: everything that decides what it answers, and nothing else.
 
 use crate::net::{Call, Request};
+use crate::store::CallKey;
 
 /// Digest of the whole request without credentials, the endpoint, the dialect and the trial. A changed credential alone is the same call.
 pub(super) fn key_of(call: &Call) -> [u8; 32] {
+    digest(call, true)
+}
+
+/// The same without the folder that a program runs in, which is the suite's wherever it lies: for cassettes, which travel.
+pub(super) fn portable_key_of(call: &Call) -> CallKey {
+    CallKey(digest(call, false))
+}
+
+fn digest(call: &Call, with_folder: bool) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("scoregate call key v1");
     let mut part = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes());
@@ -33,7 +43,9 @@ pub(super) fn key_of(call: &Call) -> [u8; 32] {
                 part(name.as_bytes());
                 part(value.as_bytes());
             }
-            part(request.folder.as_os_str().as_encoded_bytes());
+            if with_folder {
+                part(request.folder.as_os_str().as_encoded_bytes());
+            }
             part(&request.stdin);
         }
     }
@@ -49,8 +61,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::EndpointLimits;
     use crate::domain::Secret;
-    use crate::net::{CommandRequest, Deadlines, Dialect, HttpRequest, Purpose};
+    use crate::net::{CommandRequest, Deadlines, Dialect, Expected, HttpRequest, Purpose, Route};
 
     fn pairs() -> impl Strategy<Value = Vec<(String, String)>> {
         proptest::collection::vec(("[a-z-]{1,8}", "[ -~]{0,8}"), 0..4)
@@ -83,7 +96,10 @@ mod tests {
                 deadlines: Deadlines { connect: second, whole: second },
                 trial,
                 redirects,
+                route: Route::Direct,
                 what: "a test".to_owned(),
+                limits: EndpointLimits::default(),
+                expected: Expected::default(),
             }
         }
     }
@@ -91,7 +107,19 @@ mod tests {
     /// Calls that differ from `call` in one thing that matters. Every field is named: a new one does not compile until it is placed.
     fn changed(call: &Call) -> Vec<(String, Call)> {
         let mut all = Vec::new();
-        let Call { request, endpoint, purpose: _, dialect: _, deadlines: _, trial, redirects, what: _ } = call;
+        let Call {
+            request,
+            endpoint,
+            purpose: _,
+            dialect: _,
+            deadlines: _,
+            trial,
+            redirects,
+            route: _,
+            what: _,
+            limits: _,
+            expected: _,
+        } = call;
         let mut add = |name: &str, change: &dyn Fn(&mut Call)| {
             let mut other = call.clone();
             change(&mut other);
@@ -188,6 +216,8 @@ mod tests {
             }
             other.what.push_str(" of another case");
             other.deadlines.whole = Duration::from_secs(9);
+            other.limits.requests_per_minute = Some(3.0);
+            other.expected.prompt_tokens = 7;
             prop_assert_eq!(key_of(&call), key_of(&other));
         }
 
@@ -219,7 +249,10 @@ mod tests {
             deadlines: Deadlines { connect: second, whole: second },
             trial: 0,
             redirects: false,
+            route: Route::Direct,
             what: String::new(),
+            limits: EndpointLimits::default(),
+            expected: Expected::default(),
         };
         let hex: String = key_of(&call).iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, "463d27a16969123c3b5c882e2ac52aa1cda8f43a31261efe1f5e127f3f8dfc1b");

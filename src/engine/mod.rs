@@ -2,22 +2,32 @@
 //!
 //! [`run`] streams the data set through `target → evaluators` with a bounded number of cases in flight; there is no barrier
 //! between the stages. Every call goes through the [`Caller`], which asks the ledger first, holds the limits, retries what can succeed, and
-//! keeps the answer on disk before it is used; where it cannot be kept, nothing more is sent and the run is not complete. Outcomes are written in the data set's order, whatever order they finish in.
+//! keeps the answer on disk before it is used; where it cannot be kept, nothing more is sent and the run is not complete. Calls of judges may wait for a batch
+//! instead of a slot ([`Batcher`]). Outcomes are written in the data set's order, whatever order they finish in.
+//!
+//! A [`Tape`] records what each call came to, or plays it back instead of the [`Caller`].
 //!
 //! Promise: planned = the sum of outcomes; one bad job never costs another; a cancelled run ends within a second.
 
+mod batch;
+mod budget;
 mod caller;
 mod cancel;
-mod endpoint;
 mod job;
 mod key;
+mod limiter;
 mod plan;
 mod retry;
 mod schedule;
+mod tape;
 #[cfg(test)]
 mod tests;
 
-pub use caller::Caller;
+pub use batch::Batcher;
+pub use caller::{Caller, CallerSettings};
 pub use cancel::{Cancel, Canceller, Stop, cancellation};
-pub use plan::{Limits, Plan};
+pub use limiter::LimiterState;
+pub use plan::{Limits, Pace, Plan};
+pub use retry::RetryPolicy;
 pub use schedule::{EngineError, run};
+pub use tape::Tape;

@@ -50,12 +50,12 @@ where
     announce(&plan, events);
     let mut totals = Spent::default();
     let mut repairs = 0_u64;
-    let jobs = jobs(&plan, cases).take_while(|_| cancel.wish().is_none() && caller.ledger_trouble().is_none());
+    let jobs = jobs(&plan, cases).take_while(|_| cancel.wish().is_none() && caller.ended().is_none());
     let pending = Pending::default();
     let mut done = stream::iter(jobs)
         .map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job, pending.clone()))
         .buffered(plan.limits.window());
-    while let Some(finished) = next(&mut done, &pending, events).await {
+    while let Some(finished) = next(&mut done, &pending, &caller, events).await {
         let Done { outcome, spent, repairs: more } = finished?;
         let (offset, line) = writer.append(&outcome)?;
         builder.outcome(&line, offset).map_err(|problem| StoreError::Corrupt {
@@ -96,8 +96,8 @@ fn incomplete(plan: &Plan, caller: &Caller, cancel: &Cancel, outcomes: u64) -> O
     if let Some(why) = cancel.wish() {
         return Some(why.words().to_owned());
     }
-    if let Some(trouble) = caller.ledger_trouble() {
-        return Some(format!("answers could not be kept: {trouble}"));
+    if let Some(why) = caller.ended() {
+        return Some(why);
     }
     let planned = plan.header.outcomes();
     (outcomes != planned).then(|| format!("{planned} outcomes were planned, {outcomes} came"))
@@ -109,11 +109,18 @@ const SILENCE: Duration = Duration::from_secs(10);
 const NAMED: usize = 5;
 
 /// The next outcome; says what is waited for while there is none.
-async fn next<S: Stream + Unpin>(done: &mut S, pending: &Pending, events: &dyn EventSink) -> Option<S::Item> {
+async fn next<S: Stream + Unpin>(
+    done: &mut S,
+    pending: &Pending,
+    caller: &Caller,
+    events: &dyn EventSink,
+) -> Option<S::Item> {
     let mut silent = Duration::ZERO;
     loop {
         match tokio::time::timeout(SILENCE, done.next()).await {
             Ok(finished) => return finished,
+            // Of batches, their own news is told.
+            Err(_) if caller.waits_for_batches() => silent = Duration::ZERO,
             Err(_) => {
                 silent += SILENCE;
                 events.emit(Event::Waiting { silent, cases: pending.first(NAMED) });
@@ -199,7 +206,10 @@ async fn start(
     let _waited_for = pending.enter(&job);
     let task = {
         let (plan, job) = (Arc::clone(&plan), job.clone());
-        tokio::spawn(async move { carry_out(&plan, &job, caller.as_ref()).await })
+        tokio::spawn(async move {
+            let target = plan.targets.get(job.target).map(|target| Arc::clone(&target.name)).unwrap_or_default();
+            carry_out(&plan, &job, &caller.seat(&target)).await
+        })
     };
     match task.await {
         Ok(done) => Ok(done),

@@ -1,18 +1,23 @@
 //! The caller against a scripted outside: what is sent, kept, repeated and given up.
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::{Caller, Canceller, Stop, cancellation};
-use crate::domain::{Event, EventSink, Failure, FailureKind, RateHint, RetryClass, Secret};
+use super::{Caller, CallerSettings, Canceller, RetryPolicy, Stop, cancellation};
+use crate::domain::{
+    Complaint, EndpointLimits, Event, EventSink, Failure, FailureKind, RateHint, RetryClass, Secret, Spent,
+};
 use crate::net::{
-    Attempt, BoxFuture, Call, Deadlines, Dialect, HttpRequest, Purpose, Receipt, Rejection, Request, Response, exchange,
+    Attempt, BoxFuture, Call, Deadlines, Dialect, Expected, HttpRequest, Purpose, Receipt, Rejection, Request,
+    Response, Route, exchange,
 };
 use crate::store::Ledger;
+use crate::suite::Budget;
 
 type Answer = Result<&'static str, (FailureKind, RetryClass, Option<Duration>)>;
 
@@ -55,12 +60,16 @@ impl Attempt for Outside {
                     latency: Duration::from_millis(3),
                 }),
                 Err((kind, class, wait)) => Err(Rejection {
-                    hint: RateHint { retry_after: *wait, ..RateHint::default() },
+                    hint: RateHint { retry_after: *wait, complaint: complaint(*kind), ..RateHint::default() },
                     ..Rejection::new(*kind, *class, "scripted")
                 }),
             }
         })
     }
+}
+
+fn complaint(kind: FailureKind) -> Option<Complaint> {
+    (kind == FailureKind::RateLimited).then_some(Complaint::Unclear)
 }
 
 fn call(url: &str) -> Call {
@@ -78,7 +87,19 @@ fn call(url: &str) -> Call {
         deadlines: Deadlines { connect: Duration::from_secs(1), whole: Duration::from_secs(1) },
         trial: 0,
         redirects: false,
+        route: Route::Direct,
         what: "a test".to_owned(),
+        limits: EndpointLimits::default(),
+        expected: Expected::default(),
+    }
+}
+
+fn settings(attempts: u32) -> CallerSettings {
+    CallerSettings {
+        workers: NonZeroUsize::new(4),
+        retry: RetryPolicy { attempts, max_elapsed: Duration::from_secs(30) },
+        budget: Budget::default(),
+        shards: 1,
     }
 }
 
@@ -87,11 +108,12 @@ fn caller(outside: &Arc<Outside>, ledger: Option<&Path>) -> (Caller, Canceller) 
     let ledger = ledger.map(|path| Arc::new(Ledger::open(path).unwrap()));
     let events: Arc<dyn EventSink> = Arc::new(|_: Event| {});
     let attempts: Arc<dyn Attempt> = outside.clone();
-    (Caller::new(attempts, ledger, 4, (4, Duration::from_secs(30)), cancel, events), canceller)
+    (Caller::new(attempts, ledger, settings(4), cancel, events), canceller)
 }
 
 async fn ask(caller: &Caller, call: &Call) -> Result<(String, Receipt), Failure> {
-    exchange(caller, call, |response| Ok(String::from_utf8_lossy(&response.body).into_owned())).await
+    exchange(caller, call, |response| Ok((String::from_utf8_lossy(&response.body).into_owned(), Spent::default())))
+        .await
 }
 
 const BUSY: Answer = Err((FailureKind::Server, RetryClass::Retry, None));
@@ -136,7 +158,7 @@ async fn refusals_of_a_busy_provider_do_not_use_up_the_attempts() {
     let outside = Arc::new(Outside::answering("u", &[limited, limited, limited, Ok("yes")]));
     let (_canceller, cancel) = cancellation();
     let attempts: Arc<dyn Attempt> = outside.clone();
-    let caller = Caller::new(attempts, None, 4, (2, Duration::from_secs(30)), cancel, Arc::new(|_: Event| {}));
+    let caller = Caller::new(attempts, None, settings(2), cancel, Arc::new(|_: Event| {}));
     let others = async {
         loop {
             ask(&caller, &call("other")).await.unwrap();
@@ -251,7 +273,7 @@ async fn an_answer_that_the_reader_refuses_is_not_kept() {
     let path = folder.path().join("ledger.sqlite");
     let outside = Arc::new(Outside::default());
     let (caller, _canceller) = caller(&outside, Some(&path));
-    let refuse = |_: &Response| -> Result<(), Rejection> {
+    let refuse = |_: &Response| -> Result<((), Spent), Rejection> {
         Err(Rejection::new(FailureKind::Unusable, RetryClass::Unusable, "no verdict"))
     };
     exchange(&caller, &call("u"), refuse).await.unwrap_err();
@@ -277,7 +299,7 @@ async fn a_failing_ledger_uses_no_answer_and_sends_nothing_more() {
         assert_eq!((failure.kind, failure.attempts), (FailureKind::Internal, 1));
         assert!(failure.message.contains("could not be kept"), "{}", failure.message);
     }
-    assert!(caller.ledger_trouble().is_some_and(|trouble| trouble.contains("no such table")));
+    assert!(caller.ended().is_some_and(|trouble| trouble.contains("no such table")));
     assert_eq!(ask(&caller, &call("w")).await.unwrap_err().kind, FailureKind::Internal);
     assert_eq!(outside.seen(), 3);
 }

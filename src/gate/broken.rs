@@ -110,8 +110,10 @@ fn of_metric(
     };
     let mut worse: Vec<(bool, &CaseId)> =
         moves.iter().filter(|(change, _)| *change < 0.0).map(|(_, id)| (named.contains(id), id)).collect();
-    let listed: BTreeSet<&CaseId> = worse.iter().map(|(_, id)| *id).collect();
-    worse.extend(named.difference(&listed).map(|id| (true, *id)));
+    let mut told: BTreeSet<&CaseId> = worse.iter().map(|(_, id)| *id).collect();
+    // In the order of the rules that name them: the worst first.
+    let more = failing.iter().flat_map(|finding| &finding.named).filter(|(_, name)| *name == spec.name);
+    worse.extend(more.filter(|(id, _)| told.insert(id)).map(|(id, _)| (true, id)));
     worse.sort_by_key(|(named, _)| !named);
     let ids_worse = worse.iter().map(|(_, id)| (*id).clone()).collect();
     let worse = worse.into_iter().take(LISTED).map(|(named, id)| make(id, named || by_mean)).collect();

@@ -10,12 +10,17 @@ use crate::suite::Block;
 /// Collects the problems of one gate section.
 pub(crate) struct Checker<'b> {
     block: &'b Block,
+    /// Nothing of the section was left out. Else what seems to be absent may stand there, unreadable.
+    whole: bool,
     problems: Vec<Diagnostic>,
 }
 
+/// Codes of problems that say something is absent.
+const ABSENT: [&str; 3] = ["missing-key", "missing-range", "nothing-selected"];
+
 impl<'b> Checker<'b> {
-    pub(crate) fn new(block: &'b Block) -> Self {
-        Self { block, problems: Vec::new() }
+    pub(crate) fn new(block: &'b Block, whole: bool) -> Self {
+        Self { block, whole, problems: Vec::new() }
     }
 
     /// Hands the problems over; true where there are none.
@@ -26,7 +31,9 @@ impl<'b> Checker<'b> {
     }
 
     pub(crate) fn push(&mut self, at: &str, code: &'static str, message: impl Into<String>, help: &str) {
-        self.problems.push(self.block.problem(at, code, message).help(help));
+        if self.whole || !ABSENT.contains(&code) {
+            self.problems.push(self.block.problem(at, code, message).help(help));
+        }
     }
 
     /// `low < value < high`.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::policy::Policy;
 use super::sheet::Sheet;
-use crate::domain::{Baseline, BaselineCase, CaseChanges, CaseId, Digest, MetricSpec};
+use crate::domain::{Baseline, BaselineCase, CaseChanges, CaseId, Digest, MetricSpec, Run};
 
 /// Where a case of the run stands.
 #[derive(Clone, Copy)]
@@ -152,8 +152,9 @@ fn short(text: &str) -> String {
 }
 
 /// Why a baseline cannot be used at all; `None`: it can.
-pub(crate) fn unusable(baseline: &Baseline, policy: &Policy) -> Option<String> {
-    if baseline.runs.is_empty() || baseline.cases.is_empty() {
+pub(crate) fn unusable(run: &Run, baseline: &Baseline, policy: &Policy) -> Option<String> {
+    // Of a selection, no case may be in the baseline.
+    if baseline.runs.is_empty() || (baseline.cases.is_empty() && run.header.selection.is_none()) {
         return Some("it holds no runs or no cases".to_owned());
     }
     for spec in &baseline.metrics {

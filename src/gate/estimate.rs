@@ -1,6 +1,7 @@
 //! The numbers of one paired comparison (statistics §5, §6, §7, §15.3, §17).
 
 use super::matchup::{Fill, Matchup, range};
+use super::threshold::FEWEST_FOR_AN_INTERVAL;
 use crate::domain::{Direction, MetricSpec};
 use crate::stats::{
     BreakCount, CaseMean, Differences, Pair, Ratio, SignFlip, adjust_for_runs, break_guard, differences, mean_interval,
@@ -27,6 +28,8 @@ pub(crate) struct Estimate {
     pub(crate) interval: Option<(f64, f64)>,
     /// Standard deviation of the units; `None` below two.
     pub(crate) deviation: Option<f64>,
+    /// All units changed by the same.
+    alike: bool,
     pub(crate) run_variance: f64,
 }
 
@@ -52,8 +55,15 @@ impl Estimate {
             p: adjust_for_runs(flip.p_mid, &found.units, run_variance, matchup.runs.len()),
             interval: mean_interval(&found.units, h, alpha, run_variance, (-1.0, 1.0)),
             deviation: spread(&found.units, h),
+            alike: found.units.iter().all(|unit| Some(unit) == found.units.first()),
             run_variance,
         })
+    }
+
+    /// The interval, where it says something: of a few units that all changed alike, a scale without steps knows no luck at all.
+    pub(crate) fn shown_interval(&self, spec: &MetricSpec) -> Option<(f64, f64)> {
+        let few = self.units < FEWEST_FOR_AN_INTERVAL as u64;
+        self.interval.filter(|_| !(few && self.alike && spec.kind.steps().is_none()))
     }
 
     /// "Not worse" may be said (statistics §9.1 row 4).

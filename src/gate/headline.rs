@@ -46,8 +46,12 @@ pub(crate) fn sentence(scene: &Scene<'_>, findings: &[Finding], decision: Decisi
 
 /// The first few phrases, each once; a rule that only repeats another's is not said again.
 fn listed<'f>(findings: impl Iterator<Item = &'f Finding>) -> String {
+    let findings: Vec<&Finding> = findings.collect();
     let mut phrases: Vec<&str> = Vec::new();
-    for finding in findings {
+    for finding in &findings {
+        if told_already(finding, &findings) {
+            continue;
+        }
         if !phrases.contains(&&*finding.phrase) {
             phrases.push(&finding.phrase);
         }
@@ -59,6 +63,13 @@ fn listed<'f>(findings: impl Iterator<Item = &'f Finding>) -> String {
         phrases.push(&rest);
     }
     phrases.join("; ")
+}
+
+/// What only repeats that a metric's scores are missing, where the coverage rule in the same list says so.
+fn told_already(finding: &Finding, all: &[&Finding]) -> bool {
+    let rule = &finding.comparison;
+    let missing = matches!(rule.reason, Reason::NoScores | Reason::Missing) && rule.rule != RuleKind::Coverage;
+    missing && all.iter().any(|one| one.comparison.target == rule.target && one.short_of.contains(&rule.metric))
 }
 
 fn passed(scene: &Scene<'_>, findings: &[Finding]) -> String {

@@ -7,10 +7,10 @@ use super::scene::{Finding, Scene};
 use super::sheet::Measured;
 use super::threshold::Levels;
 use super::{
-    BaselineState, Policy, broken, headline, max_drop, must_pass, new_errors, not_worse, notes, reported, single,
-    standing, threshold,
+    BaselineState, Policy, broken, headline, max_drop, must_pass, new_errors, not_worse, notes, part, reported,
+    selected, single, standing, threshold,
 };
-use crate::domain::{CaseId, Reason, Run, Verdict, VerdictCounts};
+use crate::domain::{CaseChanges, CaseId, Decision, Reason, Run, Verdict, VerdictCounts};
 
 /// Decides.
 ///
@@ -20,16 +20,19 @@ use crate::domain::{CaseId, Reason, Run, Verdict, VerdictCounts};
 /// Rules come in this order: complete, baseline; per target coverage and new errors; per target and metric the comparison, the
 /// allowed drop, thresholds, pass rate, single cases, percentile, or the bare level where nothing is asked; metrics that the
 /// baseline has alone; must-pass cases.
+/// A shard is no run: it is never evaluated here ([`judge_shard`](super::judge_shard)). Of a selection only the selected cases are
+/// compared; the others are missed by no rule.
 pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
     let newest = newest(baseline, policy);
     let baseline = newest.as_ref().unwrap_or(baseline);
+    let selected = selected::baseline(run, baseline);
+    let baseline = selected.as_ref().unwrap_or(baseline);
     let scene = Scene::new(run, baseline, policy);
     let compared = not_worse::compare(&scene);
     let findings = ask(&scene, &compared);
     let (decision, exit_code) = headline::decision(&findings);
     let moved = broken::moved(&scene, &compared, &findings);
     let reference = scene.reference.as_ref();
-    let comparable = !findings.iter().any(|finding| finding.comparison.reason == Reason::JudgeMismatch);
     let (source, runs) = match baseline {
         BaselineState::Found(baseline) => (Some(baseline.source.clone()), baseline.runs.clone()),
         BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => (None, Vec::new()),
@@ -37,20 +40,40 @@ pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
     Verdict {
         decision,
         exit_code,
-        headline: headline::sentence(&scene, &findings, decision, exit_code),
-        suite: run.header.suite.clone(),
+        headline: selected::said(run, headline::sentence(&scene, &findings, decision, exit_code)),
         notes: notes::all(&scene, &compared, &findings),
-        trials: mean_trials(run),
         cases: VerdictCounts { worse: moved.worse, better: moved.better, ..counts(&scene) },
         changes: reference.map(|reference| reference.changes.clone()).unwrap_or_default(),
         broken: moved.broken,
         fixed: moved.fixed,
-        comparable,
         baseline: source,
         baseline_runs: runs,
+        ..verdict(&scene, findings)
+    }
+}
+
+/// What a verdict says whatever was decided, with the findings; nothing is decided yet.
+pub(crate) fn verdict(scene: &Scene<'_>, findings: Vec<Finding>) -> Verdict {
+    let Run { header, completion, .. } = scene.run;
+    Verdict {
+        decision: Decision::NotEvaluated,
+        exit_code: 3,
+        headline: String::new(),
+        suite: header.suite.clone(),
+        notes: Vec::new(),
+        trials: mean_trials(scene.run),
+        cases: counts(scene),
+        changes: CaseChanges::default(),
+        broken: Vec::new(),
+        fixed: Vec::new(),
+        comparable: !findings.iter().any(|finding| finding.comparison.reason == Reason::JudgeMismatch),
+        baseline: None,
+        baseline_runs: Vec::new(),
         metrics: scene.metrics.iter().map(|(spec, _)| spec.clone()).collect(),
-        partial: run.completion.as_ref().is_none_or(|end| !end.complete),
-        alpha: policy.alpha,
+        partial: completion.as_ref().is_none_or(|end| !end.complete),
+        selection: header.selection.clone(),
+        shard: header.shard,
+        alpha: scene.policy.alpha,
         rules: findings.into_iter().map(|finding| finding.comparison).collect(),
     }
 }
@@ -69,7 +92,7 @@ fn newest(state: &BaselineState, policy: &Policy) -> Option<BaselineState> {
 }
 
 fn ask(scene: &Scene<'_>, compared: &[not_worse::Compared<'_>]) -> Vec<Finding> {
-    let mut findings = vec![standing::complete(scene)];
+    let mut findings = vec![part::alone(scene.run).unwrap_or_else(|| standing::complete(scene))];
     findings.extend(standing::baseline(scene));
     for (at, sheet) in scene.sheets.iter().enumerate() {
         findings.push(standing::covered(scene, at, sheet));

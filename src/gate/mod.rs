@@ -12,6 +12,7 @@ mod check;
 mod comparable;
 mod estimate;
 mod explain;
+mod failed;
 mod headline;
 mod judge;
 mod matchup;
@@ -21,9 +22,12 @@ mod new_errors;
 mod not_worse;
 mod notes;
 mod number;
+mod part;
 mod policy;
 mod reported;
 mod scene;
+mod selected;
+mod selectors;
 mod settings;
 mod sheet;
 mod single;
@@ -32,8 +36,11 @@ mod standing;
 mod tests;
 mod threshold;
 
+pub use failed::{Fared, fared};
 pub use judge::judge;
+pub use part::judge_shard;
 pub use policy::{BaselinePolicy, Policy};
+pub use selectors::Unmatched;
 
 use crate::domain::Baseline;
 

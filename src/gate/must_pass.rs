@@ -26,6 +26,9 @@ pub(crate) fn finding(scene: &Scene<'_>, sheet: &Sheet<'_>) -> Option<Finding> {
         return None;
     }
     let found = look(scene, sheet);
+    if scene.run.header.selection.is_some() && found.selected == 0 {
+        return None;
+    }
     let (verdict, reason, severity) = if !found.failed.is_empty() {
         (RuleVerdict::Violated, Reason::MustPassFailed, Severity::Fail)
     } else if !found.unmatched.is_empty() {
@@ -39,7 +42,7 @@ pub(crate) fn finding(scene: &Scene<'_>, sheet: &Sheet<'_>) -> Option<Finding> {
     finding.comparison.planned = found.selected;
     finding.comparison.n = found.selected - found.unmeasured.len() as u64;
     finding.named.clone_from(&found.failed);
-    Some(explain::must_pass(finding, &found))
+    Some(explain::must_pass(finding, scene, &found))
 }
 
 /// The cases that the policy selects.
@@ -82,6 +85,10 @@ fn look(scene: &Scene<'_>, sheet: &Sheet<'_>) -> Found {
 
 fn unmatched(scene: &Scene<'_>, sheet: &Sheet<'_>) -> Vec<String> {
     let must = &scene.policy.must_pass;
+    // What a selection leaves out is left out on purpose.
+    if scene.run.header.selection.is_some() {
+        return Vec::new();
+    }
     let no_id = |id: &&String| !sheet.rows.iter().any(|row| *row.id == ***id);
     let no_tag = |tag: &&String| !sheet.rows.iter().any(|row| row.tags.iter().any(|has| **has == ***tag));
     let ids = must.ids.iter().filter(no_id).map(|id| format!("id {id}"));

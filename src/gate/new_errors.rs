@@ -35,7 +35,7 @@ pub(crate) fn finding(scene: &Scene<'_>, at: usize) -> Option<Finding> {
     finding.comparison.n = compared;
     finding.comparison.planned = compared;
     finding.named = failed.iter().map(|(id, _)| (id.clone(), "".into())).collect();
-    Some(explained(finding, &failed, allowed))
+    Some(explained(finding, &scene.of_target(&sheet.target), &failed, allowed))
 }
 
 /// Why the target answered no trial of a case, where the target itself failed.
@@ -49,7 +49,7 @@ fn no_answer(row: &CaseRecord) -> Option<FailureKind> {
     })
 }
 
-fn explained(finding: Finding, failed: &[(CaseId, FailureKind)], allowed: u64) -> Finding {
+fn explained(finding: Finding, of_target: &str, failed: &[(CaseId, FailureKind)], allowed: u64) -> Finding {
     if failed.is_empty() {
         return finding
             .saying("no new errors", "Every case that the baseline answered got an answer, or could not be asked.");
@@ -57,7 +57,7 @@ fn explained(finding: Finding, failed: &[(CaseId, FailureKind)], allowed: u64) -
     let ids: Vec<&str> = failed.iter().map(|(id, _)| &**id).collect();
     let kinds = grouped(failed.iter().map(|(_, kind)| kind.word()));
     let cases = count(failed.len() as u64, "case", "cases");
-    let text = format!("{cases} that the baseline answered got no answer ({kinds})");
+    let text = format!("{cases} that the baseline answered got no answer{of_target} ({kinds})");
     let tail = if finding.comparison.severity == Severity::Fail { "" } else { ", which the policy allows" };
     let explanation = format!("{text}, {allowed} allowed{tail}: {}.", names(&ids, 10));
     finding.saying(text, explanation)

@@ -69,6 +69,10 @@ fn one<'s>(scene: &'s Scene<'_>, reference: &Reference<'_>, sheet: usize, metric
         matchup: None,
         outcome: Err(explain::nothing_to_compare(&name, side.known)),
     };
+    if reference.baseline.cases.is_empty() {
+        compared.outcome = Err(explain::nothing_selected(&name));
+        return Some(compared);
+    }
     let Some(base) = reference.spec(&spec.name).filter(|_| side.known) else { return Some(compared) };
     let parts = mismatch(spec, base);
     if !parts.is_empty() {
@@ -83,10 +87,16 @@ fn one<'s>(scene: &'s Scene<'_>, reference: &Reference<'_>, sheet: usize, metric
 
 fn numbers(scene: &Scene<'_>, matchup: &Matchup, spec: &MetricSpec, name: &str) -> Result<Numbers, Refusal> {
     let policy = scene.policy;
-    if matchup.baseline_cases == 0 {
+    // Of a selection, cases that changed are not compared, and nobody has to hear it twice.
+    let selected = scene.run.header.selection.is_some();
+    let expected = if selected { matchup.kept } else { matchup.baseline_cases };
+    if expected == 0 && selected {
+        return Err(explain::nothing_selected(name));
+    }
+    if expected == 0 {
         return Err(explain::nothing_to_compare(name, false));
     }
-    if !at_least(matchup.kept, matchup.baseline_cases, policy.min_overlap) {
+    if !at_least(matchup.kept, expected, policy.min_overlap) {
         return Err(explain::too_little_overlap(name, matchup));
     }
     let missing = matchup.missing();
@@ -260,7 +270,7 @@ fn fill_in(finding: &mut Finding, compared: &Compared<'_>, numbers: &Numbers, le
     comparison.baseline = Some(estimate.baseline.value());
     comparison.current = Some(estimate.current.value());
     comparison.delta = estimate.current.minus(estimate.baseline).map(crate::stats::Ratio::value);
-    comparison.ci = estimate.interval.map(|(lower, upper)| {
+    comparison.ci = estimate.shown_interval(spec).map(|(lower, upper)| {
         let ends = if lower_is_better { (upper, lower) } else { (lower, upper) };
         [ends.0 * width * down, ends.1 * width * down]
     });

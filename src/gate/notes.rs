@@ -15,6 +15,7 @@ const ENOUGH_HISTORY: u64 = 10;
 /// All notes, in a fixed order.
 pub(crate) fn all(scene: &Scene<'_>, compared: &[Compared<'_>], findings: &[Finding]) -> Vec<String> {
     let mut notes = Vec::new();
+    notes.extend(super::selected::note(scene.run));
     notes.extend(without_baseline(scene, findings));
     notes.extend(nothing_decides(scene));
     notes.extend(of_baseline(scene, findings));
@@ -41,7 +42,11 @@ fn nothing_decides(scene: &Scene<'_>) -> Option<String> {
         let limits = rules.interval_thresholds() > 0 || rules.case_min.is_some() || rules.case_max.is_some();
         rules.required() && (limits || rules.percentile.is_some())
     });
-    let nothing = !any_rule && scene.reference.is_none() && scene.policy.must_pass.is_empty();
+    // A baseline that may not be missing is required, whether or not it is there.
+    let baseline = scene.policy.baseline.as_ref().is_some_and(|baseline| !baseline.may_be_missing)
+        || scene.reference.is_some()
+        || matches!(scene.state, BaselineState::Broken(_));
+    let nothing = !any_rule && !baseline && scene.policy.must_pass.is_empty();
     nothing.then(|| "nothing is required of this run: no threshold, no baseline, no must-pass case".to_owned())
 }
 

@@ -10,7 +10,7 @@ use super::settings::{
 };
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, MetricName, MetricSpec, ScoreKind};
-use crate::suite::Block;
+use crate::suite::{Block, Draft};
 
 /// Runs that a comparison uses where the suite does not say (statistics §1.5).
 pub(crate) const DEFAULT_RUNS: usize = 5;
@@ -149,10 +149,10 @@ impl Policy {
     /// **Errors**: `None` after pushing every problem.
     pub fn build(gate: Option<&Block>, metrics: &[MetricSpec], diagnostics: &mut Diagnostics) -> Option<Self> {
         let Some(block) = gate else { return Some(Self::default()) };
-        let settings: GateSettings = block.settings(diagnostics)?;
-        let mut checker = Checker::new(block);
+        let Draft { settings, sound } = block.draft::<GateSettings>(diagnostics)?;
+        let mut checker = Checker::new(block, sound);
         let policy = Self::checked(settings, metrics, &mut checker);
-        checker.finish(diagnostics).then_some(policy)
+        (checker.finish(diagnostics) && sound).then_some(policy)
     }
 
     /// JSON Schema of the section as written.
@@ -227,9 +227,9 @@ impl Policy {
 impl BaselinePolicy {
     /// `None` where no baseline is asked for, or after an error.
     fn checked(settings: BaselineSettings, checker: &mut Checker<'_>) -> Option<Self> {
-        match settings.from.as_deref() {
-            None | Some("file") => {}
-            Some("none") => return None,
+        let asked = match settings.from.as_deref() {
+            None | Some("file") => true,
+            Some("none") => false,
             Some(other) => {
                 checker.push(
                     "/baseline/from",
@@ -237,9 +237,9 @@ impl BaselinePolicy {
                     format!("this version cannot take a baseline from `{other}`"),
                     "use `from: file` with a `path` (a committed file), or `from: none`",
                 );
-                return None;
+                false
             }
-        }
+        };
         let runs = settings.runs.unwrap_or(DEFAULT_RUNS as u32);
         if !(1..=10).contains(&runs) {
             checker.push("/baseline/runs", "out-of-range", format!("runs is {runs}"), "a baseline pools 1 to 10 runs");
@@ -252,7 +252,7 @@ impl BaselinePolicy {
             }
             age
         });
-        Some(Self {
+        asked.then(|| Self {
             path: settings.path,
             runs: runs as usize,
             may_be_missing: settings.missing.unwrap_or_default() == FailOrWarn::Warn,

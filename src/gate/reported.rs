@@ -3,7 +3,7 @@
 use super::number::{count, score};
 use super::scene::{Finding, Scene};
 use super::sheet::Sheet;
-use super::threshold::{FEWEST_FOR_AN_INTERVAL, Sample, interval};
+use super::threshold::{FEWEST_FOR_AN_INTERVAL, HALL, Sample, interval};
 use crate::domain::{Reason, RuleKind, RuleVerdict};
 use crate::stats::total;
 
@@ -24,7 +24,7 @@ pub(crate) fn finding(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize) -> Op
     let comparison = &mut finding.comparison;
     comparison.current = Some(mean.value());
     // From a few cases a mean's interval is as narrow as chance has them alike; a proportion's allows for that.
-    let enough = units >= FEWEST_FOR_AN_INTERVAL || method != "hall_t";
+    let enough = units >= FEWEST_FOR_AN_INTERVAL || method != HALL;
     comparison.ci = found.filter(|_| enough).map(|(lower, upper)| [lower, upper]);
     comparison.n = sample.scored.len() as u64;
     comparison.planned = planned;

@@ -65,6 +65,11 @@ impl<'a> Scene<'a> {
         if self.sheets.len() > 1 { format!("{metric} of {target}") } else { metric.to_owned() }
     }
 
+    /// ` of app` where there are several targets.
+    pub(crate) fn of_target(&self, target: &str) -> String {
+        if self.sheets.len() > 1 { format!(" of {target}") } else { String::new() }
+    }
+
     pub(crate) fn breaks_decide(&self) -> bool {
         let runs = self.reference.as_ref().map_or(0, |reference| reference.baseline.runs.len());
         runs >= 3 && self.policy.breaks == BreaksSetting::Fail
@@ -72,7 +77,7 @@ impl<'a> Scene<'a> {
 }
 
 fn unfit(run: &Run, baseline: &Baseline, policy: &Policy) -> Option<Unusable> {
-    unusable(baseline, policy)
+    unusable(run, baseline, policy)
         .map(Unusable::Broken)
         .or_else(|| super::standing::too_old(run, baseline, policy).map(Unusable::TooOld))
 }
@@ -84,6 +89,8 @@ pub(crate) struct Finding {
     pub(crate) phrase: String,
     /// Cases that made it fail, each with the metric it failed; an empty name: it has no answer.
     pub(crate) named: Vec<(CaseId, MetricName)>,
+    /// Metrics whose missing scores it tells of, so that nobody has to say it again.
+    pub(crate) short_of: Vec<MetricName>,
 }
 
 impl Finding {
@@ -115,7 +122,7 @@ impl Finding {
             improved: false,
             explanation: String::new(),
         };
-        Self { comparison, phrase: String::new(), named: Vec::new() }
+        Self { comparison, phrase: String::new(), named: Vec::new(), short_of: Vec::new() }
     }
 
     /// The same with its texts: a fragment, and one paragraph.

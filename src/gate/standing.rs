@@ -9,7 +9,7 @@ use super::number::{count, names};
 use super::policy::Policy;
 use super::scene::{Finding, Scene, Unusable, at_least, coverage};
 use super::sheet::{Sheet, grouped};
-use crate::domain::{Baseline, Reason, RuleKind, RuleVerdict, Run, Severity};
+use crate::domain::{Baseline, MetricName, Reason, RuleKind, RuleVerdict, Run, Severity};
 
 /// The run has an end, a case for every one it selected, and none twice.
 pub(crate) fn complete(scene: &Scene<'_>) -> Finding {
@@ -133,29 +133,34 @@ pub(crate) fn too_old(run: &Run, baseline: &Baseline, policy: &Policy) -> Option
 
 /// Enough cells of every required metric were measured, and nothing that the baseline has is gone.
 pub(crate) fn covered(scene: &Scene<'_>, at: usize, sheet: &Sheet<'_>) -> Finding {
-    let mut short = Vec::new();
+    let mut gaps = Gaps::default();
     let (mut scored, mut planned, mut worst) = (0, 0, Severity::Ok);
     let mut reason = Reason::Complete;
     for (metric, (spec, rules)) in scene.metrics.iter().enumerate() {
         let (of_metric, out_of) = sheet.share(metric);
         scored += of_metric;
         planned += out_of;
+        if !rules.gate {
+            continue;
+        }
         let troubles = sheet.troubles(metric);
         let troubles = if troubles.is_empty() { String::new() } else { format!(" ({troubles})") };
-        let what = if of_metric == 0 && out_of == 0 {
-            Some(format!("0 of {} have what {} measures", count(sheet.rows.len() as u64, "case", "cases"), spec.name))
+        let name = &spec.name;
+        if of_metric == 0 && out_of == 0 {
+            let cases = count(sheet.rows.len() as u64, "case", "cases");
+            gaps.add(format!("0 of {cases} have what is measured by "), name, String::new());
         } else if of_metric == 0 {
-            Some(format!("{out_of} of {out_of} cases have no score for {}{troubles}", spec.name))
+            gaps.add(format!("{out_of} of {out_of} cases have no score for "), name, troubles);
         } else if !at_least(of_metric, out_of, scene.policy.min_measured) {
-            Some(format!("only {of_metric} of {out_of} measured for {}{troubles}", spec.name))
+            gaps.add(format!("only {of_metric} of {out_of} measured for "), name, troubles);
         } else {
-            None
-        };
-        let Some(what) = what.filter(|_| rules.gate) else { continue };
+            continue;
+        }
         worst = worst.max_by_effect(if rules.required() { Severity::Block } else { Severity::Warn });
         reason = if of_metric == 0 { Reason::NoScores } else { Reason::Coverage };
-        short.push(what);
     }
+    let short_of = gaps.metrics();
+    let mut short = gaps.told(&scene.of_target(&sheet.target));
     if scored == 0 && short.is_empty() {
         // Nothing gates, and nothing was measured either: still not green.
         let troubles = grouped(sheet.columns.iter().flatten().filter_map(|cell| cell.trouble()));
@@ -169,6 +174,7 @@ pub(crate) fn covered(scene: &Scene<'_>, at: usize, sheet: &Sheet<'_>) -> Findin
     }
     let verdict = if short.is_empty() { RuleVerdict::Met } else { RuleVerdict::Inconclusive };
     let mut finding = Finding::new(RuleKind::Coverage, "", &sheet.target, verdict, reason).with_severity(worst);
+    finding.short_of = short_of;
     finding.comparison.n = scored;
     finding.comparison.planned = planned;
     finding.comparison.limit = Some(scene.policy.min_measured);
@@ -180,6 +186,30 @@ pub(crate) fn covered(scene: &Scene<'_>, at: usize, sheet: &Sheet<'_>) -> Findin
     }
     let text = short.join("; ");
     finding.saying(text.clone(), format!("{}.", capital(&text)))
+}
+
+/// What is missing of the metrics; those that lack the same for the same reasons are told together.
+#[derive(Default)]
+struct Gaps(Vec<(String, Vec<MetricName>, String)>);
+
+impl Gaps {
+    fn add(&mut self, before: String, metric: &MetricName, after: String) {
+        match self.0.iter_mut().find(|(start, _, end)| *start == before && *end == after) {
+            Some((_, metrics, _)) => metrics.push(metric.clone()),
+            None => self.0.push((before, vec![metric.clone()], after)),
+        }
+    }
+
+    fn metrics(&self) -> Vec<MetricName> {
+        self.0.iter().flat_map(|(_, metrics, _)| metrics.iter().cloned()).collect()
+    }
+
+    fn told(&self, of_target: &str) -> Vec<String> {
+        let one = |(before, metrics, after): &(String, Vec<MetricName>, String)| {
+            format!("{before}{}{of_target}{after}", names(metrics, 5))
+        };
+        self.0.iter().map(one).collect()
+    }
 }
 
 /// Metrics that the policy has rules for and the run does not know at all: only results of another tool can lack one.

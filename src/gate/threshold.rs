@@ -11,7 +11,7 @@ use super::policy::MetricPolicy;
 use super::scene::{Finding, Scene, severity};
 use super::settings::ModeSetting;
 use super::sheet::{Measured, Sheet};
-use crate::domain::{Direction, MetricSpec, Reason, RuleKind, RuleVerdict, ScoreKind};
+use crate::domain::{CaseId, CaseRecord, Direction, MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, ScoreKind};
 use crate::stats::{
     CaseMean, Ratio, ThresholdMode, ThresholdState, clopper_pearson, cluster_means, mean_interval, threshold_state,
     total, wilson,
@@ -19,6 +19,9 @@ use crate::stats::{
 
 /// Fewer scored cases (or clusters) than this decide by the value itself.
 pub(crate) const FEWEST_FOR_AN_INTERVAL: usize = 20;
+
+/// The interval of means that are no proportions.
+pub(crate) const HALL: &str = "hall_t";
 
 /// Which side of the limit is the right one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,7 +90,7 @@ impl<'s> Sample<'s> {
 pub(crate) struct Reading {
     pub(crate) state: ThresholdState,
     pub(crate) mean: Ratio,
-    /// In the metric's own scale, each end at level alpha.
+    /// In the metric's own scale, each end at level alpha; `None` where it would say more than the cases do.
     pub(crate) interval: Option<(f64, f64)>,
     pub(crate) units: usize,
     pub(crate) method: &'static str,
@@ -125,8 +128,10 @@ pub(crate) fn read(
             by_interval(mean, shown, strict, bound, mode, holds)
         }
     };
+    // Of a few cases an interval is as narrow as chance has them alike; a proportion's allows for that, and so does who asks for it.
+    let telling = !by_value || units >= FEWEST_FOR_AN_INTERVAL || method != HALL;
     let method = if by_value { "point" } else { method };
-    Some(Reading { state, mean, interval: shown, units, method })
+    Some(Reading { state, mean, interval: shown.filter(|_| telling), units, method })
 }
 
 fn by_interval(
@@ -181,7 +186,7 @@ pub(crate) fn interval(
     let means: Vec<CaseMean> = cases.iter().map(|(mean, _)| *mean).collect();
     let h = floor(spec.kind.steps(), most_trials(&means), units.len(), cases.len());
     let found = mean_interval(&units, h, alpha, 0.0, (0.0, 1.0));
-    (found.map(|(lower, upper)| (lo + lower * (hi - lo), lo + upper * (hi - lo))), units.len(), "hall_t")
+    (found.map(|(lower, upper)| (lo + lower * (hi - lo), lo + upper * (hi - lo))), units.len(), HALL)
 }
 
 /// The limits of one metric on one target.
@@ -239,6 +244,7 @@ fn finding(
         let finding = new(RuleVerdict::NotEvaluated, Reason::NoScores);
         return explain::no_scores(finding, scene, &sheet.troubles(metric));
     };
+    let named = if scene.reference.is_none() { wrong_side(scene, sheet, metric, rule, bound) } else { Vec::new() };
     let (worst, best) = bound.extremes(sample.spec);
     let filled = |score: f64| {
         let cases = sample.filled(score)?;
@@ -250,12 +256,48 @@ fn finding(
     };
     let (verdict, reason) = settle(reading.state, worst, best);
     let mut finding = new(verdict, reason);
+    if verdict == RuleVerdict::Violated {
+        finding.named = named;
+    }
     let comparison = &mut finding.comparison;
     comparison.current = Some(reading.mean.value());
     comparison.ci = reading.interval.map(|(lower, upper)| [lower, upper]);
     comparison.n = reading.units as u64;
     reading.method.clone_into(&mut comparison.method);
     explain::threshold(finding, scene, sample, &reading, bound, rules.mode, &sheet.troubles(metric))
+}
+
+/// The cases that pull a mean to the wrong side of its limit, or did not pass, the worst first. Where a run is compared, the cases
+/// that moved are told instead.
+fn wrong_side(
+    scene: &Scene<'_>,
+    sheet: &Sheet<'_>,
+    metric: usize,
+    rule: RuleKind,
+    bound: Bound,
+) -> Vec<(CaseId, MetricName)> {
+    let Some((spec, _)) = scene.metrics.get(metric) else { return Vec::new() };
+    let wrong = |row: &CaseRecord, cell: Measured| {
+        let mean = cell.score()?;
+        let wrong = match rule {
+            RuleKind::PassRate => !super::must_pass::case_passes(row, cell, metric, spec)?,
+            _ => !bound.holds(mean.exact()),
+        };
+        wrong.then_some(mean)
+    };
+    let cells = sheet.rows.iter().zip(sheet.column(metric));
+    let mut found: Vec<(CaseMean, &CaseId)> =
+        cells.filter_map(|(row, cell)| Some((wrong(row, *cell)?, &row.id))).collect();
+    found.sort_by(|left, right| {
+        let rising = left.0.exact().compare(right.0.exact());
+        let order = match (rule, bound, spec.direction) {
+            (RuleKind::PassRate, _, Direction::Lower) => rising.reverse(),
+            (RuleKind::PassRate, _, Direction::Higher) | (_, Bound::AtLeast(_), _) => rising,
+            (_, Bound::AtMost(_), _) => rising.reverse(),
+        };
+        order.then_with(|| left.1.cmp(right.1))
+    });
+    found.into_iter().map(|(_, id)| (id.clone(), spec.name.clone())).collect()
 }
 
 /// A state counts where the missing scores could not have changed it (security §3).

@@ -21,10 +21,10 @@ mod warning;
 
 pub use context::{Change, HostContext, HostKind, KINDS, Kind, PullRequest, detect};
 pub use github::annotations::{annotations, escape_data, escape_property};
-pub use github::comment::{COMMENT_LIMIT, marker};
+pub use github::comment::COMMENT_LIMIT;
 pub use github::outputs::OUTPUT_NAMES;
 pub use github::summary::SUMMARY_LIMIT;
-pub use publication::{Annotation, AnnotationLevel, Outputs, Publication, Published};
+pub use publication::{Annotation, AnnotationLevel, NoVerdict, Outdated, Outputs, Publication, Published};
 pub use warning::Warning;
 
 use context::Settings;

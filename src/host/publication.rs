@@ -13,11 +13,28 @@ pub struct Publication {
     pub key: String,
     /// The comment's text without its marker; `None`: no comment is wanted.
     pub comment_markdown: Option<String>,
+    /// There is no verdict: the comment of an earlier run, if there is one, says that it is outdated. Not read where there is a text.
+    pub outdated: Option<Outdated>,
     /// The job summary's text.
     pub summary_markdown: String,
     /// Worst first.
     pub annotations: Vec<Annotation>,
     pub outputs: Outputs,
+}
+
+/// A run that came to no verdict, so that the comment of an earlier one does not say what is.
+#[derive(Clone, Debug)]
+pub struct Outdated {
+    pub why: NoVerdict,
+    /// When this run began (RFC 3339, UTC, whole seconds): a comment of a run that came to its verdict since then is not outdated.
+    pub since: String,
+}
+
+/// What kept a run from its verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoVerdict {
+    Cancelled,
+    Stopped { exit_code: u8 },
 }
 
 /// How an annotation is shown.
@@ -46,7 +63,7 @@ pub struct Annotation {
 pub struct Outputs {
     pub verdict: Decision,
     pub exit_code: u8,
-    /// Rules that were violated.
+    /// Metrics that got worse than in the baseline, and new errors, that fail the build.
     pub regressions: u64,
     pub junit_path: Option<PathBuf>,
     pub summary_path: Option<PathBuf>,

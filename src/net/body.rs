@@ -14,6 +14,8 @@ use crate::domain::{FailureKind, RetryClass};
 
 /// The largest answer that is read, as sent and uncompressed.
 pub const BODY_LIMIT: usize = 16 * 1024 * 1024;
+/// The same for the results of a batch, which are the answers to all of its requests.
+pub(super) const BATCH_BODY_LIMIT: usize = 256 * 1024 * 1024;
 
 /// What arrived, and what is wrong with it.
 pub(super) struct Body {
@@ -21,16 +23,16 @@ pub(super) struct Body {
     pub(super) problem: Option<Rejection>,
 }
 
-/// Reads the whole answer. `address` is for messages.
-pub(super) async fn read(mut response: reqwest::Response, address: &str) -> Body {
+/// Reads the whole answer, at most `limit` bytes. `address` is for messages.
+pub(super) async fn read(mut response: reqwest::Response, address: &str, limit: usize) -> Body {
     let encoding =
         response.headers().get(http::header::CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase());
     let mut bytes: Vec<u8> = Vec::new();
     let mut problem = None;
     loop {
         match response.chunk().await {
-            Ok(Some(chunk)) if bytes.len().saturating_add(chunk.len()) > BODY_LIMIT => {
-                problem = Some(too_large(address));
+            Ok(Some(chunk)) if bytes.len().saturating_add(chunk.len()) > limit => {
+                problem = Some(too_large(address, limit));
                 break;
             }
             Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
@@ -43,7 +45,7 @@ pub(super) async fn read(mut response: reqwest::Response, address: &str) -> Body
     }
     let decoded = match encoding.as_deref() {
         None | Some(b"" | b"identity") => Decoded { bytes, problem: None },
-        Some(b"gzip" | b"x-gzip") => gunzip(&bytes, address),
+        Some(b"gzip" | b"x-gzip") => gunzip(&bytes, address, limit),
         Some(other) => {
             let other = super::excerpt::one_line(&String::from_utf8_lossy(other));
             let why = format!("{address} sent a body in the encoding `{other}`, which was not asked for");
@@ -58,18 +60,18 @@ struct Decoded {
     problem: Option<Rejection>,
 }
 
-fn gunzip(bytes: &[u8], address: &str) -> Decoded {
+fn gunzip(bytes: &[u8], address: &str, limit: usize) -> Decoded {
     let mut decoded = Vec::new();
     if bytes.is_empty() {
         return Decoded { bytes: decoded, problem: None };
     }
-    let limit = u64::try_from(BODY_LIMIT).unwrap_or(u64::MAX);
-    let result = MultiGzDecoder::new(bytes).take(limit.saturating_add(1)).read_to_end(&mut decoded);
+    let readable = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let result = MultiGzDecoder::new(bytes).take(readable).read_to_end(&mut decoded);
     let problem = match result {
         Err(error) => Some(truncated(format!("the compressed answer of {address} is cut off or damaged ({error})"))),
-        Ok(_) if decoded.len() > BODY_LIMIT => {
-            decoded.truncate(BODY_LIMIT);
-            Some(too_large(address))
+        Ok(_) if decoded.len() > limit => {
+            decoded.truncate(limit);
+            Some(too_large(address, limit))
         }
         Ok(_) => None,
     };
@@ -80,8 +82,9 @@ fn truncated(message: String) -> Rejection {
     Rejection::new(FailureKind::Truncated, RetryClass::Retry, message)
 }
 
-fn too_large(address: &str) -> Rejection {
-    let why = format!("the answer of {address} is larger than 16 MiB, the size limit of an answer");
+fn too_large(address: &str, limit: usize) -> Rejection {
+    let limit = limit / (1024 * 1024);
+    let why = format!("the answer of {address} is larger than {limit} MiB, the size limit of an answer");
     Rejection::new(FailureKind::Malformed, RetryClass::Case, why)
 }
 
@@ -99,22 +102,22 @@ mod tests {
     #[test]
     fn every_missing_byte_of_a_gzip_body_is_noticed() {
         let whole = gzip(b"{\"choices\": [\"The refund window is 30 days.\"]}");
-        assert!(gunzip(&whole, "x").problem.is_none());
+        assert!(gunzip(&whole, "x", BODY_LIMIT).problem.is_none());
         for length in 1..whole.len() {
-            let problem = gunzip(&whole[..length], "x").problem.map(|problem| problem.kind);
+            let problem = gunzip(&whole[..length], "x", BODY_LIMIT).problem.map(|problem| problem.kind);
             assert_eq!(problem, Some(FailureKind::Truncated), "{length}");
         }
         for index in whole.len() - 8..whole.len() {
             let mut damaged = whole.clone();
             damaged[index] ^= 1;
-            assert!(gunzip(&damaged, "x").problem.is_some(), "{index}");
+            assert!(gunzip(&damaged, "x", BODY_LIMIT).problem.is_some(), "{index}");
         }
     }
 
     #[test]
     fn a_compressed_bomb_stops_at_the_limit() {
         let bomb = gzip(&vec![b'0'; BODY_LIMIT + 1]);
-        let found = gunzip(&bomb, "x");
+        let found = gunzip(&bomb, "x", BODY_LIMIT);
         assert_eq!(found.bytes.len(), BODY_LIMIT);
         assert!(found.problem.is_some_and(|problem| problem.message.contains("16 MiB")));
     }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::domain::{Failure, FailureKind, RateHint, RetryClass, Secret, Spent};
+use super::batch::{BATCH_HEADER, Route};
+use crate::domain::{EndpointLimits, Failure, FailureKind, RateHint, RetryClass, Secret, Spent, Usd};
 
 /// A boxed future, as object-safe traits need it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -73,6 +74,16 @@ pub enum Request {
     Command(CommandRequest),
 }
 
+/// What a call will take, estimated before it is sent; nothing for calls that no model is paid for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Expected {
+    pub prompt_tokens: u64,
+    /// The most that may come back; `None`: not bounded.
+    pub completion_tokens: Option<u64>,
+    /// The most that it may cost; `None` where no price is known.
+    pub cost: Option<Usd>,
+}
+
 /// A request with all that the engine needs to carry it out.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -86,8 +97,13 @@ pub struct Call {
     pub trial: u32,
     /// Follow redirects (at most five; credentials never leave the origin). Default off.
     pub redirects: bool,
+    /// Not part of the key: the answer is the same whichever way it came.
+    pub route: Route,
     /// For messages: `faithfulness of case q17`.
     pub what: String,
+    /// Of the endpoint; not part of the key.
+    pub limits: EndpointLimits,
+    pub expected: Expected,
 }
 
 /// A complete response. For programs: status is the exit code, `body` standard output.
@@ -105,6 +121,11 @@ impl Response {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
+
+    /// The id of the batch that this came in.
+    pub fn batch(&self) -> Option<&str> {
+        self.header(BATCH_HEADER)
+    }
 }
 
 /// Why a response is not the expected answer.
@@ -117,11 +138,13 @@ pub struct Rejection {
     pub hint: RateHint,
     /// The text that could not be used, for the reports.
     pub raw: Option<String>,
+    /// A reply that cannot be used is paid for all the same.
+    pub spent: Spent,
 }
 
 impl Rejection {
     pub fn new(kind: FailureKind, class: RetryClass, message: impl Into<String>) -> Self {
-        Self { kind, class, message: message.into(), hint: RateHint::default(), raw: None }
+        Self { kind, class, message: message.into(), hint: RateHint::default(), raw: None, spent: Spent::default() }
     }
 }
 
@@ -135,7 +158,7 @@ pub struct Receipt {
     pub latency: Duration,
 }
 
-/// The reader: `Ok` accepts the response as the complete, usable answer, which is then kept, and says what it took as far as it tells.
+/// The reader: `Ok` accepts the response as the complete, usable answer, which is then kept, and says what it took.
 pub type Accept<'a> = dyn Fn(&Response) -> Result<Spent, Rejection> + Send + Sync + 'a;
 
 /// Carries out calls. The engine's has ledger, limits, retries and budget; tests bring their own.
@@ -145,23 +168,11 @@ pub trait Transport: Send + Sync {
     fn send<'a>(&'a self, call: &'a Call, accept: &'a Accept<'a>) -> BoxFuture<'a, Result<Receipt, Failure>>;
 }
 
-/// Sends `call` and returns what `read` made of the accepted response, read once.
+/// Sends `call` and returns what `read` made of the accepted response, read once. `read` says as well what the response took.
 ///
 /// # Errors
 /// As [`Transport::send`].
 pub async fn exchange<T: Send>(
-    transport: &dyn Transport,
-    call: &Call,
-    read: impl Fn(&Response) -> Result<T, Rejection> + Send + Sync,
-) -> Result<(T, Receipt), Failure> {
-    exchange_counted(transport, call, |response| Ok((read(response)?, Spent::default()))).await
-}
-
-/// As [`exchange`], for responses that say what they took.
-///
-/// # Errors
-/// As [`Transport::send`].
-pub async fn exchange_counted<T: Send>(
     transport: &dyn Transport,
     call: &Call,
     read: impl Fn(&Response) -> Result<(T, Spent), Rejection> + Send + Sync,

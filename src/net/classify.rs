@@ -14,7 +14,7 @@ use super::excerpt::{excerpt, one_line};
 use super::rate_hint::rate_hint;
 use super::words::{by_common_words, by_words};
 use super::{Dialect, Rejection, Response};
-use crate::domain::{FailureKind, RateHint, RetryClass};
+use crate::domain::{Complaint, FailureKind, RateHint, RetryClass, Spent};
 
 /// A server that asks for a longer wait than this is not limiting the rate but has had enough.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
@@ -82,6 +82,7 @@ pub fn classify(response: &Response, dialect: Dialect, address: &str) -> Rejecti
     };
     let reason = http::StatusCode::from_u16(response.status).ok().and_then(|status| status.canonical_reason());
     let status = reason.map_or_else(|| response.status.to_string(), |reason| format!("{} {reason}", response.status));
+    hint.complaint = complaint(meaning, response.status, &said, &hint);
     rejection(meaning, &format!("{address} answered {status}"), &words, hint)
 }
 
@@ -89,20 +90,49 @@ pub fn classify(response: &Response, dialect: Dialect, address: &str) -> Rejecti
 pub fn classify_error_object(body: &Value, dialect: Dialect, address: &str) -> Option<Rejection> {
     body.as_object()?.get("error").filter(|error| !error.is_null())?;
     let said = ErrorBody::of(body);
-    let hint = RateHint { retry_after: said.retry_after, ..RateHint::default() };
+    let mut hint = RateHint { retry_after: said.retry_after, ..RateHint::default() };
     let meaning = match said.status {
         Some(status) => meaning(status, dialect, &said, None, &hint),
         None => by_words(dialect, &said).unwrap_or_else(|| by_common_words(&said)),
     };
+    hint.complaint = complaint(meaning, said.status.unwrap_or(429), &said, &hint);
     let words = said.message.as_deref().map_or_else(|| one_line(&body.to_string()), one_line);
     Some(rejection(meaning, &format!("{address} answered with a success status and an error"), &words, hint))
+}
+
+/// What a server that is at its limit complains about: its headers say so, or its words. Other breakdowns are no complaint.
+fn complaint(meaning: Meaning, status: u16, said: &ErrorBody, hint: &RateHint) -> Option<Complaint> {
+    let words = said.message.as_deref().unwrap_or_default().to_ascii_lowercase();
+    let mentions = |some: &[&str]| some.iter().any(|word| words.contains(word));
+    let spent = [hint.requests, hint.tokens].into_iter().flatten().any(|told| told.remaining == Some(0));
+    match meaning {
+        Meaning::RateLimited if mentions(&["concurren", "simultaneous", "parallel", "in flight", "at once"]) => {
+            Some(Complaint::TooMany)
+        }
+        Meaning::RateLimited
+            if spent || mentions(&["per min", "per sec", "per hour", "per day", "rpm", "tpm", "qps", "/min", "/s"]) =>
+        {
+            Some(Complaint::TooFast)
+        }
+        Meaning::RateLimited => Some(Complaint::Unclear),
+        Meaning::Overloaded if matches!(status, 503 | 529) => Some(Complaint::TooMany),
+        Meaning::Overloaded
+        | Meaning::TimedOut
+        | Meaning::Quota
+        | Meaning::Auth
+        | Meaning::NotFound
+        | Meaning::Settings
+        | Meaning::Request
+        | Meaning::Filtered
+        | Meaning::Redirected => None,
+    }
 }
 
 fn rejection(meaning: Meaning, what: &str, words: &str, hint: RateHint) -> Rejection {
     let (kind, class) = meaning.verdict();
     let advice = meaning.advice().map(|advice| format!(" ({advice})")).unwrap_or_default();
     let words = if words.is_empty() { String::new() } else { format!(": {words}") };
-    Rejection { kind, class, message: format!("{what}{words}{advice}"), hint, raw: None }
+    Rejection { kind, class, message: format!("{what}{words}{advice}"), hint, raw: None, spent: Spent::default() }
 }
 
 fn meaning(status: u16, dialect: Dialect, said: &ErrorBody, should_retry: Option<&str>, hint: &RateHint) -> Meaning {

@@ -2,7 +2,7 @@
 //!
 //! [`Client`] holds the one HTTP client of a run, with its pool, proxies, authorities and address rules, and the environment that
 //! programs may see a part of. It never retries, with one exception that is counted: a request that met a pooled connection which
-//! the server was just closing is sent once more.
+//! the server was just closing is sent once more (never one about a batch, which could then be paid for twice).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use super::excerpt::one_line;
 use super::redirect::{self, Hop};
 use super::resolve::Resolver;
 use super::tls::{ClientError, builder};
-use super::{Attempt, BoxFuture, Call, Dialect, HttpRequest, Rejection, Request, Response};
+use super::{Attempt, BODY_LIMIT, BoxFuture, Call, Dialect, HttpRequest, Rejection, Request, Response, Route};
 use super::{body, broken, classify, process};
 use crate::domain::{Env, FailureKind, RetryClass};
 
@@ -85,7 +85,9 @@ impl Client {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        if connection == Connection::New || !broken::ended_without_answer(&error) {
+        // What was asked about a batch may have been done: who asks finds that out.
+        let may_repeat = !matches!(call.route, Route::Control);
+        if connection == Connection::New || !may_repeat || !broken::ended_without_answer(&error) {
             return Err(broken::rejection(&error, &hop.url, &self.resolver));
         }
         self.repeats.fetch_add(1, Ordering::Relaxed);
@@ -143,7 +145,11 @@ fn bad_request(message: String) -> Rejection {
 async fn complete(call: &Call, answer: reqwest::Response, address: &str) -> Result<Response, Rejection> {
     let status = answer.status();
     let headers = kept_headers(answer.headers());
-    let body = body::read(answer, address).await;
+    let limit = match call.route {
+        Route::Direct | Route::Batch(_) => BODY_LIMIT,
+        Route::Control => body::BATCH_BODY_LIMIT,
+    };
+    let body = body::read(answer, address, limit).await;
     let response = Response { status: status.as_u16(), headers, body: body.bytes, latency: Duration::ZERO };
     if !status.is_success() && call.dialect != Dialect::Raw {
         // A damaged error page must not hide the status.

@@ -9,10 +9,13 @@
 //!            └────► process ─► group, capture       └─► broken, classify (error_body, words, rate_hint, excerpt) ─► Rejection
 //! ```
 //!
+//! Calls of judges may also go by batch ([`Route`], [`BatchApi`]): the provider's room knows how, the engine when.
+//!
 //! Promise: what the reader accepted was complete (length, chunks, checksum) and arrived within its deadline; credentials go to the
 //! configured origin only; link-local and metadata addresses are never called; whether to try again is decided here and nowhere else.
 
 mod address;
+mod batch;
 mod body;
 mod broken;
 mod call;
@@ -36,11 +39,10 @@ mod words;
 pub(crate) mod tests;
 
 pub use address::{AddressError, check_address, shown};
+pub use batch::{BATCH_HEADER, BatchApi, BatchItem, BatchLimits, BatchStatus, ItemResult, Patience, Route, Sought};
 pub use body::BODY_LIMIT;
 pub use call::{Accept, Attempt, BoxFuture, Deadlines, Dialect, Rejection};
-pub use call::{
-    Call, CommandRequest, HttpRequest, Purpose, Receipt, Request, Response, Transport, exchange, exchange_counted,
-};
+pub use call::{Call, CommandRequest, Expected, HttpRequest, Purpose, Receipt, Request, Response, Transport, exchange};
 pub use classify::{classify, classify_error_object};
 pub use client::Client;
 pub use process::{OUTPUT_LIMIT, STDERR_LIMIT, child_environment};

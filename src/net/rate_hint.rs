@@ -20,6 +20,7 @@ pub fn rate_hint(headers: &Headers, now: SystemTime) -> RateHint {
         retry_after: retry_after(headers, now),
         requests: allowance(headers, now, &["requests"]),
         tokens: allowance(headers, now, &["tokens", "input-tokens"]),
+        complaint: None,
     }
 }
 

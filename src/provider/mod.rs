@@ -6,8 +6,13 @@
 //! Promise: only a complete reply is a reply; refusals, filters, cut-offs, tool calls and replies without any text are rejections by
 //! name. A model whose credentials are missing is found before the first call, and credentials go to the model's address only.
 
+mod anthropic;
+mod batch;
+mod credentials;
 mod headers;
 mod openai;
+mod price;
+mod reply;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -64,6 +69,10 @@ pub trait ChatApi: Send + Sync {
     /// # Errors
     /// Anything that is not a complete reply with text; a reply that was paid for has the class `Unusable`, with its text in `raw`.
     fn read(&self, response: &Response) -> Result<ChatReply, Rejection>;
+    /// True where calls of judges may wait for a batch (`mode: batch`).
+    fn batches(&self) -> bool {
+        false
+    }
 }
 
 /// An entry of `models`, ready to use.
@@ -92,7 +101,7 @@ pub struct Kind {
     pub build: fn(&Block, &Env, &mut Diagnostics) -> Option<Built>,
 }
 
-const KINDS: [Kind; 1] = [openai::KIND];
+const KINDS: [Kind; 2] = [openai::KIND, anthropic::KIND];
 
 /// Every provider.
 pub fn kinds() -> &'static [Kind] {

@@ -10,11 +10,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::batch::{self, Access, BatchSpec, Mode, OpenAiBatches};
+use super::credentials::{KeyForm, Said, key};
+use super::price::{Price, expected};
 use super::{Built, ChatApi, ChatReply, ChatRequest, Headers, Kind, Model, Role};
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::domain::{Env, Fingerprint, Secret};
-use crate::net::{Call, Deadlines, Dialect, HttpRequest, Rejection, Request, Response, Url, check_address, shown};
-use crate::suite::{Block, Period};
+use crate::diagnostic::Diagnostics;
+use crate::domain::{EndpointLimits, Env, Fingerprint};
+use crate::net::{
+    BatchApi, Call, Deadlines, Dialect, HttpRequest, Rejection, Request, Response, Url, check_address, shown,
+};
+use crate::suite::{Block, Draft, Period};
 
 pub(super) const KIND: Kind = Kind {
     name: "openai",
@@ -24,7 +29,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 const DEFAULT_BASE: &str = "https://api.openai.com/v1";
-const DEFAULT_KEY: &str = "OPENAI_API_KEY";
+const KEY: KeyForm = KeyForm { header: "Authorization", before: "Bearer ", variable: "OPENAI_API_KEY" };
 
 /// What `extra` may not hold, because it has a place of its own or would change what a reply is.
 const RESERVED: [&str; 10] = [
@@ -71,6 +76,12 @@ struct OpenAiSettings {
     extra: Option<Map<String, Value>>,
     /// What tokens cost.
     price: Option<Price>,
+    /// How calls of judges are sent: `direct` at once (default), `batch` through the Batch API, cheaper and within a day.
+    mode: Option<Mode>,
+    /// How long `mode: batch` waits.
+    batch: Option<BatchSpec>,
+    /// What the service takes.
+    limits: Option<EndpointLimits>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -78,18 +89,6 @@ struct OpenAiSettings {
 enum MaxTokensField {
     MaxTokens,
     MaxCompletionTokens,
-}
-
-/// US dollars per million tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Price {
-    /// For tokens that are sent.
-    #[schemars(range(min = 0.0))]
-    input: f64,
-    /// For tokens that come back.
-    #[schemars(range(min = 0.0))]
-    output: f64,
 }
 
 /// Ready to call.
@@ -106,19 +105,36 @@ struct OpenAi {
     headers: Headers,
     timeout: Option<std::time::Duration>,
     price: Option<Price>,
+    batches: Option<Arc<dyn BatchApi>>,
+    limits: EndpointLimits,
+    max_tokens: Option<NonZeroU32>,
 }
 
 fn build(block: &Block, env: &Env, diagnostics: &mut Diagnostics) -> Option<Built> {
-    let settings: OpenAiSettings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<OpenAiSettings>(diagnostics)?;
     let base = settings.base_url.as_deref().unwrap_or(DEFAULT_BASE);
     let url = address(block, base, diagnostics);
     let headers = Headers::build(block, "/headers", &settings.headers.clone().unwrap_or_default(), diagnostics);
-    let key = key(block, &settings, headers.as_ref(), env, diagnostics);
+    let said = Said {
+        block,
+        api_key: settings.api_key.as_deref(),
+        elsewhere: settings.base_url.is_some(),
+        headers: headers.as_ref(),
+    };
+    // A key that is not there may be what is wrong.
+    let key = match sound || settings.api_key.is_some() {
+        true => key(&said, KEY, env, diagnostics),
+        false => None,
+    };
     let extra = extra(block, &settings, diagnostics);
-    let (url, mut headers, key, ()) = (url?, headers?, key?, extra?);
+    let patience = batch::patience(block, settings.mode, settings.batch.as_ref(), diagnostics);
+    let (url, mut headers, key, (), patience) = (url?, headers?, key?, extra?, patience?);
+    if !sound {
+        return None;
+    }
     let mut secrets = Vec::new();
     if let Some(key) = key {
-        headers.credentials.push(("Authorization".to_owned(), key.header));
+        headers.credentials.push((KEY.header.to_owned(), key.header));
         secrets.extend(key.bare);
     }
     let parameters = parameters(&settings, base);
@@ -128,16 +144,25 @@ fn build(block: &Block, env: &Env, diagnostics: &mut Diagnostics) -> Option<Buil
         .with("model", &settings.model)
         .with("parameters", json!({"body": parameters, "headers": headers.plain}))
         .with("endpoint", &shown);
+    let dialect = dialect(url.host_str().unwrap_or_default());
+    let endpoint: Arc<str> = endpoint.into();
+    let batches = patience.map(|patience| {
+        let access = Access { headers: headers.clone(), endpoint: Arc::clone(&endpoint), dialect };
+        Arc::new(OpenAiBatches::new(&url, access, patience)) as Arc<dyn BatchApi>
+    });
     let chat = OpenAi {
-        dialect: dialect(url.host_str().unwrap_or_default()),
+        dialect,
         url: url.to_string(),
         shown,
-        endpoint: endpoint.into(),
+        endpoint,
         model: settings.model,
         parameters,
         headers,
         timeout: settings.timeout.map(|period| period.0),
         price: settings.price,
+        batches,
+        limits: settings.limits.unwrap_or_default(),
+        max_tokens: settings.max_tokens,
     };
     Some(Built { model: Model { name: block.name.clone(), chat: Arc::new(chat), fingerprint }, secrets })
 }
@@ -155,61 +180,6 @@ fn address(block: &Block, base: &str, diagnostics: &mut Diagnostics) -> Option<U
             None
         }
     }
-}
-
-/// A key in both of its forms.
-struct Key {
-    /// `Bearer …`
-    header: Secret,
-    /// To be masked wherever it appears; `None` for words such as `none` that stand in the suite itself.
-    bare: Option<Secret>,
-}
-
-/// The key to send, `Some(None)` for a service that needs none; outer `None` after pushing diagnostics.
-///
-/// The key of the environment goes to OpenAI's own address only: another one is named in the suite, or gets none.
-fn key(
-    block: &Block,
-    settings: &OpenAiSettings,
-    headers: Option<&Headers>,
-    env: &Env,
-    diagnostics: &mut Diagnostics,
-) -> Option<Option<Key>> {
-    let named = settings.api_key.as_deref().filter(|key| !key.trim().is_empty());
-    let is_authorization = |(name, _): &(String, Secret)| name.eq_ignore_ascii_case("authorization");
-    let in_headers = headers.is_some_and(|headers| headers.credentials.iter().any(is_authorization));
-    let (place, name, value) = match (named, env.get(DEFAULT_KEY)) {
-        (Some(key), _) => ("/api_key", "api_key", key),
-        (None, _) if settings.base_url.is_some() || in_headers => return Some(None),
-        (None, Some(key)) => ("", DEFAULT_KEY, key),
-        (None, None) => {
-            diagnostics.push(no_key(block));
-            return None;
-        }
-    };
-    if http::HeaderValue::from_str(value).is_err() {
-        let message = format!("the key in `{name}` holds characters that no key has, such as a line end");
-        diagnostics.push(block.problem(place, "credentials", message));
-        return None;
-    }
-    let bare = Secret::new(name, value);
-    let from_environment = named.is_none() || block.written.from_environment.contains("/api_key");
-    match (Secret::new(name, format!("Bearer {value}")), bare) {
-        (Ok(header), Ok(bare)) => Some(Some(Key { header, bare: Some(bare) })),
-        (Ok(header), Err(_)) if !from_environment => Some(Some(Key { header, bare: None })),
-        (_, Err(error)) | (Err(error), _) => {
-            diagnostics.push(block.problem(place, "short-secret", error.to_string()));
-            None
-        }
-    }
-}
-
-fn no_key(block: &Block) -> Diagnostic {
-    let message = format!("model `{}` has no key: the environment variable `{DEFAULT_KEY}` is not set", block.name);
-    let help = format!(
-        "set `{DEFAULT_KEY}`, or name another variable (`api_key: ${{MY_KEY}}`), or the address of another service (`base_url`)"
-    );
-    block.problem("", "credentials", message).help(help)
 }
 
 fn extra(block: &Block, settings: &OpenAiSettings, diagnostics: &mut Diagnostics) -> Option<()> {
@@ -296,6 +266,10 @@ impl OpenAi {
 
 impl ChatApi for OpenAi {
     fn call(&self, request: &ChatRequest) -> Call {
+        let body = self.body(request).to_string();
+        let route = batch::route(request.purpose, self.batches.as_ref());
+        let most = self.max_tokens.map(|tokens| u64::from(tokens.get()));
+        let expected = expected(body.len(), most, self.price, &route);
         let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
         headers.extend(self.headers.plain.iter().cloned());
         Call {
@@ -304,7 +278,7 @@ impl ChatApi for OpenAi {
                 url: self.url.clone(),
                 headers,
                 credentials: self.headers.credentials.clone(),
-                body: self.body(request).to_string().into(),
+                body: body.into(),
             }),
             endpoint: Arc::clone(&self.endpoint),
             purpose: request.purpose,
@@ -312,12 +286,19 @@ impl ChatApi for OpenAi {
             deadlines: Deadlines { whole: self.timeout.unwrap_or(request.deadlines.whole), ..request.deadlines },
             trial: request.trial,
             redirects: false,
+            route,
             what: request.what.clone(),
+            limits: self.limits,
+            expected,
         }
     }
 
     fn read(&self, response: &Response) -> Result<ChatReply, Rejection> {
         reply::read(response, self.dialect, &self.shown, self.price)
+    }
+
+    fn batches(&self) -> bool {
+        self.batches.is_some()
     }
 }
 

@@ -33,6 +33,7 @@ mod tests;
 pub use clean::{CUT, Clean, Cleaner, cut};
 pub use console::{Progress, ProgressStyle, Screen, screen};
 pub use json::{StoredVerdict, VerdictFileError, read_verdict};
+pub use markdown::{MARKER_START, marker};
 pub use remark::{Remark, remarks};
 pub use settings::{Format, ReportSettings};
 pub use source::TextSource;

@@ -54,6 +54,7 @@ impl Sample {
         });
         let place = Place { file: "data/questions.jsonl".into(), line: u32::try_from(offset + 1).unwrap() };
         self.texts.0.push(OutcomeLine {
+            index: None,
             case: id.to_owned(),
             target: "app".to_owned(),
             trial: 0,
@@ -216,6 +217,8 @@ pub(super) fn blank() -> Sample {
         }],
         metrics: header.metrics.clone(),
         partial: false,
+        selection: None,
+        shard: None,
         alpha: 0.05,
     };
     let run =

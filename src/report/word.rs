@@ -203,6 +203,7 @@ pub fn remedy(kind: FailureKind) -> Option<&'static str> {
         FailureKind::Redirect => "use the final address, or allow redirects",
         FailureKind::Forbidden => "use an address that may be called",
         FailureKind::Cancelled => "run again; what was paid for is kept",
+        FailureKind::NotRecorded => "record again what changed: `--record FILE --record-mode new-episodes`",
         FailureKind::BadRequest
         | FailureKind::NotAScore
         | FailureKind::NoAnswer

@@ -8,10 +8,10 @@ use ::csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use serde_json::{Map, Value};
 
 use super::encoding::{decode, read_whole};
-use super::problem::{at, at_line, count32, shown_name};
+use super::problem::{at, at_line, count32, shown_name, span_of};
 use super::reader::checksum;
 use super::{DataFile, Layout, Row, RowReader, budget};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Span};
 
 /// The text, shared between the reader and the places.
 #[derive(Clone)]
@@ -75,12 +75,8 @@ impl Csv {
         let columns: Vec<String> = (0..self.record.len()).map(|at| self.cell(at).trim().to_owned()).collect();
         for (at, name) in columns.iter().enumerate() {
             if !name.is_empty() && columns.iter().take(at).any(|earlier| earlier == name) {
-                return Err(at_line(
-                    &self.file,
-                    self.line,
-                    "duplicate-column",
-                    format!("the header names the column {} twice", shown_name(name)),
-                ));
+                let message = format!("the header names the column {} twice", shown_name(name));
+                return Err(self.wrong(self.cell_place(at), "duplicate-column", message));
             }
             if name.contains('\r') {
                 return Err(at_line(
@@ -148,12 +144,41 @@ impl Csv {
 
     fn check_quotes(&self) -> Result<(), Diagnostic> {
         let Some((offset, what)) = quote_problem(self.raw(), self.delimiter) else { return Ok(()) };
-        let before = self.raw().get(..offset).unwrap_or_default();
-        let line = self.line.saturating_add(count32(before.iter().filter(|byte| **byte == b'\n').count()));
-        let column =
-            before.rsplit(|byte| *byte == b'\n').next().map_or(0, |last| String::from_utf8_lossy(last).chars().count());
-        Err(at(&self.file, line, count32(column + 1), "bad-csv", what)
+        let (line, column) = self.position(offset);
+        Err(at(&self.file, line, column, "bad-csv", what)
             .help("cells with quotes are written as \"she said \"\"no\"\"\""))
+    }
+
+    /// Line and column in the file of the byte at `offset` of the record.
+    fn position(&self, offset: usize) -> (u32, u32) {
+        let before = self.raw().get(..offset).unwrap_or_default();
+        let lines = count32(before.iter().filter(|byte| **byte == b'\n').count());
+        let last = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        let column = count32(String::from_utf8_lossy(last).chars().count());
+        (self.line.saturating_add(lines), column.saturating_add(1))
+    }
+
+    /// Where the cell with this number stands.
+    fn cell_place(&self, number: usize) -> Option<Span> {
+        let raw = self.raw();
+        let mut quoted = false;
+        let mut borders = raw.iter().enumerate().filter_map(|(offset, byte)| {
+            quoted ^= *byte == b'"';
+            (!quoted && *byte == self.delimiter).then_some(offset)
+        });
+        let start = match number.checked_sub(1) {
+            None => 0,
+            Some(before) => borders.nth(before)?.saturating_add(1),
+        };
+        let end = borders.next().unwrap_or(raw.len());
+        let (line, column) = self.position(start);
+        Some(span_of(line, column, &String::from_utf8_lossy(raw.get(start..end)?)))
+    }
+
+    fn wrong(&self, place: Option<Span>, code: &'static str, message: String) -> Diagnostic {
+        let mut problem = at_line(&self.file, self.line, code, message);
+        problem.span = place.or(problem.span);
+        problem
     }
 }
 
@@ -217,7 +242,11 @@ impl RowReader for Csv {
                 self.record.len(),
                 self.columns.len()
             );
-            return Err(at_line(&self.file, self.line, "wrong-width", message)
+            // The first cell too many, or the end of a record with too few.
+            let place =
+                self.cell_place(self.columns.len()).or_else(|| self.cell_place(self.record.len().saturating_sub(1)));
+            return Err(self
+                .wrong(place, "wrong-width", message)
                 .help("cells that contain the delimiter are written in quotes"));
         }
         let mut map = Map::with_capacity(self.columns.len());
@@ -229,14 +258,16 @@ impl RowReader for Csv {
                     self.number,
                     budget::shown(budget::CELL_BYTES as u64)
                 );
-                return Err(at_line(&self.file, self.line, "too-large", message));
+                return Err(self.wrong(self.cell_place(at), "too-large", message));
             }
             if !name.is_empty() {
                 map.insert(name.clone(), if cell.is_empty() { Value::Null } else { Value::String(cell.to_owned()) });
             } else if !cell.is_empty() {
                 let message =
                     format!("record {} has text in column {}, which has no name in the header", self.number, at + 1);
-                return Err(at_line(&self.file, self.line, "unnamed-column", message));
+                return Err(self
+                    .wrong(self.cell_place(at), "unnamed-column", message)
+                    .help("name the column in the header, or empty its cells"));
             }
         }
         Ok(Row::new(self.line, map))
@@ -244,6 +275,10 @@ impl RowReader for Csv {
 
     fn line(&self) -> u32 {
         self.line
+    }
+
+    fn place(&self, column: &str) -> Option<Span> {
+        self.cell_place(self.columns.iter().position(|name| name == column)?)
     }
 
     fn checksum(&self) -> u32 {

@@ -82,32 +82,26 @@ pub struct Layout {
 
 impl Layout {
     /// # Errors
-    /// (JSON pointer below the settings, what is wrong there).
-    pub fn build(settings: &LayoutSettings) -> Result<Self, (&'static str, String)> {
-        let encoding = match &settings.encoding {
-            Some(label) => Some(declared(label).map_err(|reason| ("/encoding", reason))?),
-            None => None,
-        };
-        let delimiter = match settings.delimiter.as_deref() {
-            None => None,
-            Some("\\t" | "tab") => Some(b'\t'),
-            Some(text) => match text.as_bytes() {
-                [byte]
-                    if byte.is_ascii()
-                        && !matches!(byte, b'"' | b'\r' | b'\n' | 0)
-                        && !byte.is_ascii_alphanumeric() =>
-                {
-                    Some(*byte)
-                }
-                _ => {
-                    return Err((
-                        "/delimiter",
-                        "a delimiter is one ASCII character that is no letter, digit or quote, for instance `;`"
-                            .to_owned(),
-                    ));
-                }
-            },
-        };
-        Ok(Self { format: settings.format, encoding, delimiter, rows: settings.rows.clone() })
+    /// All that is wrong: (JSON pointer below the settings, what is wrong there).
+    pub fn build(settings: &LayoutSettings) -> Result<Self, Vec<(&'static str, String)>> {
+        let encoding = settings.encoding.as_deref().map(declared).transpose().map_err(|reason| ("/encoding", reason));
+        let delimiter = settings.delimiter.as_deref().map(separator).transpose();
+        let delimiter = delimiter.map_err(|reason| ("/delimiter", reason));
+        match (encoding, delimiter) {
+            (Ok(encoding), Ok(delimiter)) => {
+                Ok(Self { format: settings.format, encoding, delimiter, rows: settings.rows.clone() })
+            }
+            (encoding, delimiter) => Err(encoding.err().into_iter().chain(delimiter.err()).collect()),
+        }
+    }
+}
+
+fn separator(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" | b"tab" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n' | 0) && !byte.is_ascii_alphanumeric() => {
+            Ok(*byte)
+        }
+        _ => Err("a delimiter is one ASCII character that is no letter, digit or quote, for instance `;`".to_owned()),
     }
 }

@@ -9,7 +9,7 @@ use super::json_text::{self, Members, Origin, place_in};
 use super::problem::{at_line, count32, shown_name};
 use super::reader::checksum;
 use super::{DataFile, Layout, Row, RowReader};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Span};
 
 pub(crate) struct Json {
     file: Arc<str>,
@@ -119,6 +119,11 @@ impl RowReader for Json {
 
     fn line(&self) -> u32 {
         self.current().1.line
+    }
+
+    fn place(&self, column: &str) -> Option<Span> {
+        let (text, record) = self.current();
+        json_text::place(text, Origin { file: &self.file, line: record.line, before: record.before }, column)
     }
 
     fn checksum(&self) -> u32 {

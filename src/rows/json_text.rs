@@ -8,9 +8,9 @@ use serde::de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
-use super::problem::{at, count32, shown_name};
+use super::problem::{at, count32, shown_name, span_of};
 use super::{Row, budget};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Span};
 
 /// Where a piece of JSON begins in its file.
 #[derive(Clone, Copy, Debug)]
@@ -51,13 +51,22 @@ pub(crate) fn row(text: &str, origin: Origin<'_>) -> Result<Row, Diagnostic> {
         }
         if map.contains_key(&*name) {
             let message = format!("the key {} stands twice in this record", shown_name(&name));
-            return Err(at(origin.file, line_of(text, raw, origin).0, 1, "duplicate-key", message));
+            let (line, column) = line_of(text, raw, origin);
+            return Err(at(origin.file, line, column, "duplicate-key", message));
         }
         map.insert(name.into_owned(), value);
     }
     let mut row = Row::new(origin.line, map);
     row.written = written;
     Ok(row)
+}
+
+/// Where the value of `name` stands in an object.
+pub(crate) fn place(text: &str, origin: Origin<'_>, name: &str) -> Option<Span> {
+    let members: Members<'_> = serde_json::from_str(text).ok()?;
+    let (_, raw) = members.0.into_iter().find(|(key, _)| key == name)?;
+    let (line, column) = line_of(text, raw, origin);
+    Some(span_of(line, column, raw.get()))
 }
 
 /// The members of an object, or the items of a list, as slices of `text`.

@@ -9,7 +9,7 @@ use super::json_text::{self, Origin};
 use super::problem::at_line;
 use super::reader::checksum;
 use super::{DataFile, Layout, Row, RowReader, budget};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Span};
 
 const BUFFER: usize = 64 << 10;
 
@@ -100,6 +100,10 @@ impl RowReader for Jsonl {
 
     fn line(&self) -> u32 {
         self.line
+    }
+
+    fn place(&self, column: &str) -> Option<Span> {
+        json_text::place(&self.record, Origin { file: &self.file, line: self.line, before: 0 }, column)
     }
 
     fn checksum(&self) -> u32 {

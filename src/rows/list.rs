@@ -40,23 +40,28 @@ pub struct Lists {
 
 impl Lists {
     /// # Errors
-    /// (JSON pointer below `lists`, what is wrong there).
-    pub fn build(settings: Option<&ListsSettings>, fields: &[&str]) -> Result<Self, (String, String)> {
+    /// All that is wrong: (JSON pointer below `lists`, what is wrong there).
+    pub fn build(settings: Option<&ListsSettings>, fields: &[&str]) -> Result<Self, Vec<(String, String)>> {
         match settings {
             None => Ok(Self::default()),
             Some(ListsSettings::All(rule)) => {
-                Ok(Self { all: parse(rule).map_err(|reason| (String::new(), reason))?, by_field: BTreeMap::new() })
+                let all = parse(rule).map_err(|reason| vec![(String::new(), reason)])?;
+                Ok(Self { all, by_field: BTreeMap::new() })
             }
             Some(ListsSettings::ByField(rules)) => {
-                let mut by_field = BTreeMap::new();
+                let (mut by_field, mut wrong) = (BTreeMap::new(), Vec::new());
                 for (field, rule) in rules {
                     let pointer = format!("/{field}");
                     if !fields.contains(&field.as_str()) {
-                        return Err((pointer, format!("`{field}` is no list field; these are {}", fields.join(", "))));
+                        wrong.push((pointer, format!("`{field}` is no list field; these are {}", fields.join(", "))));
+                        continue;
                     }
-                    by_field.insert(field.clone(), parse(rule).map_err(|reason| (pointer, reason))?);
+                    match parse(rule) {
+                        Ok(rule) => drop(by_field.insert(field.clone(), rule)),
+                        Err(reason) => wrong.push((pointer, reason)),
+                    }
                 }
-                Ok(Self { all: ListRule::Undeclared, by_field })
+                if wrong.is_empty() { Ok(Self { all: ListRule::Undeclared, by_field }) } else { Err(wrong) }
             }
         }
     }

@@ -6,13 +6,15 @@
 //!
 //! One file a format; [`Format`] lists them. [`Recorded`] is a file of answers with access by id.
 //!
-//! Promise: a value is used exactly as written or refused with file and line; no row is lost silently; a message never echoes a row;
+//! Promise: a value is used exactly as written or refused with file and line; no row is lost silently; a message never echoes a row,
+//! which is shown as a source line by itself where it is wrong (shortened, escaped, masked);
 //! every limit has a name ([`budget`]). Line-based UTF-8 files stream; other formats are held in memory up to a stated size.
 
 mod answer;
 pub mod budget;
 mod csv;
 mod encoding;
+mod excerpt;
 mod file;
 mod format;
 mod json;
@@ -30,10 +32,11 @@ mod value;
 mod yaml;
 
 pub(crate) use answer::{AnswerParts, answer_from};
+pub(crate) use excerpt::show;
 pub use file::{DataFile, FileError, expand, resolve};
 pub use format::{Format, Layout, LayoutSettings, OneOrMany};
 pub use list::{ListRule, Lists, ListsSettings};
-pub(crate) use problem::{Problems, at_line, missing_column, shown_name};
+pub(crate) use problem::{Fault, Problems, at_line, missing_column, shown_name};
 pub use reader::{RowReader, open};
 pub(crate) use recorded::hash;
 pub use recorded::{Recorded, RecordedFields, RecordedSettings};

@@ -1,7 +1,7 @@
 //! The one face of all formats.
 
 use super::{DataFile, Format, Layout, Row, csv, json, jsonl, yaml};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Span};
 
 /// Walks over the records of one file. `advance`, then look; parsing is separate so that rows which are not wanted cost little.
 pub trait RowReader: Send {
@@ -22,6 +22,9 @@ pub trait RowReader: Send {
 
     /// Checksum of the record's bytes: tells whether a file changed between two passes.
     fn checksum(&self) -> u32;
+
+    /// Where the value of this column of the record stands.
+    fn place(&self, column: &str) -> Option<Span>;
 
     /// The header, in formats that have one.
     fn columns(&self) -> Option<&[String]> {

@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::selector::{FieldSpec, Mapping};
 use super::{
-    AnswerParts, DataFile, Format, Layout, LayoutSettings, Lists, ListsSettings, Problems, Row, Selector, answer_from,
-    at_line, jsonl, missing_column, open, resolve, value,
+    AnswerParts, DataFile, Fault, Format, Layout, LayoutSettings, Lists, ListsSettings, Problems, Row, Selector,
+    answer_from, at_line, jsonl, missing_column, open, resolve, show, value,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{Answer, Digest, Failure, FailureKind};
@@ -76,17 +76,23 @@ const PROMPT: usize = 5;
 const COMPLETION: usize = 6;
 
 const SPECS: &[FieldSpec] = &[
-    FieldSpec { name: "id", aliases: &["id", "case", "case_id"], list: false },
+    FieldSpec { name: "id", aliases: &["id", "case", "case_id"], list: false, shares: true },
     FieldSpec {
         name: "answer",
         aliases: &["answer", "output", "response", "prediction", "actual_output"],
         list: false,
+        shares: false,
     },
-    FieldSpec { name: "contexts", aliases: &["contexts", "retrieved_contexts", "retrieval_context"], list: true },
-    FieldSpec { name: "context_ids", aliases: &["context_ids", "retrieved_ids"], list: true },
-    FieldSpec { name: "latency_ms", aliases: &["latency_ms"], list: false },
-    FieldSpec { name: "prompt_tokens", aliases: &["prompt_tokens"], list: false },
-    FieldSpec { name: "completion_tokens", aliases: &["completion_tokens"], list: false },
+    FieldSpec {
+        name: "contexts",
+        aliases: &["contexts", "retrieved_contexts", "retrieval_context"],
+        list: true,
+        shares: false,
+    },
+    FieldSpec { name: "context_ids", aliases: &["context_ids", "retrieved_ids"], list: true, shares: false },
+    FieldSpec { name: "latency_ms", aliases: &["latency_ms"], list: false, shares: false },
+    FieldSpec { name: "prompt_tokens", aliases: &["prompt_tokens"], list: false, shares: false },
+    FieldSpec { name: "completion_tokens", aliases: &["completion_tokens"], list: false, shares: false },
 ];
 
 /// Recorded answers, ready to be asked.
@@ -116,12 +122,18 @@ impl Recorded {
     /// # Errors
     /// Every problem of the file: what cannot be read, rows without id, ids that stand twice, no answers at all.
     pub fn open(settings: &RecordedSettings, suite: &Suite, block: &Block) -> Result<Self, Diagnostics> {
-        let decoder = Decoder::build(settings, block)?;
-        let layout = layout(settings, block)?;
-        let file = resolve(suite, &settings.path).map_err(|error| error.at(block, "/path"))?;
+        let mut problems = Diagnostics::default();
+        let Some((decoder, layout, file)) = Self::checked(settings, suite, block, &mut problems) else {
+            return Err(problems);
+        };
         let mut scan = Scan::default();
-        scan.read(&file, &layout, &decoder).map_err(Diagnostics::from)?;
-        scan.finish(&file, &decoder)?;
+        if let Err(problem) = scan.read(&file, &layout, &decoder) {
+            scan.problems.push(problem);
+        }
+        scan.finish(&file, &decoder).map_err(|mut problems| {
+            show(&mut problems, &file, &layout);
+            problems
+        })?;
         let len = scan.places.len();
         let store = if scan.rereadable {
             let handle = File::open(&file.path)
@@ -131,6 +143,24 @@ impl Recorded {
             Store::Answers(scan.answers)
         };
         Ok(Self { len, file: file.shown, decoder, store })
+    }
+
+    /// Checks the settings and that the file is there, without reading it; `None` after pushing every problem.
+    fn checked(
+        settings: &RecordedSettings,
+        suite: &Suite,
+        block: &Block,
+        problems: &mut Diagnostics,
+    ) -> Option<(Decoder, Layout, DataFile)> {
+        let decoder = Decoder::build(settings, block).map_err(|more| problems.extend(more));
+        let layout = layout(settings, block).map_err(|more| problems.extend(more));
+        let file = resolve(suite, &settings.path).map_err(|error| problems.push(error.at(block, "/path")));
+        Some((decoder.ok()?, layout.ok()?, file.ok()?))
+    }
+
+    /// Every problem of the settings, and of the file's being there, without reading it.
+    pub fn check(settings: &RecordedSettings, suite: &Suite, block: &Block, problems: &mut Diagnostics) {
+        let _unused = Self::checked(settings, suite, block, problems);
     }
 
     /// The answer recorded for a case; `None` where the file has none.
@@ -164,7 +194,7 @@ impl Recorded {
         let row = jsonl::read_at(&mut handle, offset, &self.file)?;
         drop(handle);
         let changed = |_| format!("{} changed while it was in use", self.file);
-        let (found, answer) = self.decoder.decode(&row).map_err(changed)?;
+        let (found, answer) = self.decoder.decode(&row).map_err(|fault| changed(fault.reason))?;
         match (found == id, hash(&found) == hash(id)) {
             (true, _) => Ok(Some(answer)),
             (false, true) => Ok(None),
@@ -185,7 +215,13 @@ fn layout(settings: &RecordedSettings, block: &Block) -> Result<Layout, Diagnost
         delimiter: settings.delimiter.clone(),
         rows: settings.rows.clone(),
     };
-    Layout::build(&written).map_err(|(pointer, reason)| block.problem(pointer, "invalid-settings", reason).into())
+    Layout::build(&written).map_err(|wrong| {
+        let mut problems = Diagnostics::default();
+        for (pointer, reason) in wrong {
+            problems.push(block.problem(pointer, "invalid-settings", reason));
+        }
+        problems
+    })
 }
 
 impl Decoder {
@@ -202,21 +238,22 @@ impl Decoder {
                 Err(reason) => problems.push(block.problem(&format!("/fields/{}", spec.name), "selector", reason)),
             }
         }
-        let lists =
-            Lists::build(settings.lists.as_ref(), &["contexts", "context_ids"]).unwrap_or_else(|(pointer, reason)| {
+        let lists = Lists::build(settings.lists.as_ref(), &["contexts", "context_ids"]).unwrap_or_else(|wrong| {
+            for (pointer, reason) in wrong {
                 problems.push(block.problem(&format!("/lists{pointer}"), "invalid-settings", reason));
-                Lists::default()
-            });
+            }
+            Lists::default()
+        });
         if problems.has_errors() { Err(problems) } else { Ok(Self { mapping: Mapping::build(SPECS, explicit), lists }) }
     }
 
-    fn decode(&self, row: &Row) -> Result<(String, Result<Answer, Failure>), String> {
+    fn decode(&self, row: &Row) -> Result<(String, Result<Answer, Failure>), Fault> {
         if let Some(failure) = recorded_error(row) {
             // The mapped columns of an answer may be missing where there is an error instead.
-            return Ok((id_text(row, &self.mapping.one(ID, row)?)?, Err(failure)));
+            return Ok((id_text(row, &self.mapping.one(ID, row)?).map_err(Fault::of(ID))?, Err(failure)));
         }
         let bound = self.mapping.bind(row)?;
-        let id = id_text(row, bound.get(ID))?;
+        let id = id_text(row, bound.get(ID)).map_err(Fault::of(ID))?;
         let parts = AnswerParts {
             text: bound.get(ANSWER),
             contexts: bound.get(CONTEXTS),
@@ -286,7 +323,16 @@ impl Scan {
                 }
             };
             match decoder.decode(&row) {
-                Err(reason) => self.problems.push(at_line(&file.shown, reader.line(), "recorded-row", reason)),
+                Err(fault) => {
+                    let reason = fault.reason.clone();
+                    self.problems.push(fault.diagnostic(
+                        "recorded-row",
+                        reason,
+                        &*reader,
+                        &decoder.mapping,
+                        &file.shown,
+                    ));
+                }
                 Ok((id, answer)) => {
                     self.errors += usize::from(recorded_error(&row).is_some());
                     self.places.push((hash(&id), reader.offset().unwrap_or(u64::from(reader.line()))));
@@ -297,11 +343,11 @@ impl Scan {
                 }
             }
         }
-        self.places.sort_unstable();
         Ok(())
     }
 
     fn finish(&mut self, file: &DataFile, decoder: &Decoder) -> Result<(), Diagnostics> {
+        self.places.sort_unstable();
         for pair in self.places.windows(2) {
             if let [(first, place), (second, other)] = pair
                 && first == second
@@ -323,10 +369,13 @@ impl Scan {
         if self.problems.is_empty() && self.errors < self.places.len() && !decoder.mapping.is_filled(ANSWER) {
             let names: Vec<_> = SPECS.iter().skip(ANSWER).take(1).flat_map(|spec| spec.aliases).copied().collect();
             let message = format!("no row has an answer: none of {}", names.join(", "));
-            self.problems.push(
-                at_line(&file.shown, 1, "unmatched-field", message)
-                    .help("name the column with `fields: { answer: … }`"),
-            );
+            let help = match decoder.mapping.taken_from(ANSWER).first() {
+                Some((column, field)) => format!(
+                    "`{column}` is mapped to `{field}`; write `answer: {column}` under `fields` as well if it is both"
+                ),
+                None => "name the column with `fields: { answer: … }`".to_owned(),
+            };
+            self.problems.push(at_line(&file.shown, 1, "unmatched-field", message).help(help));
         }
         match std::mem::take(&mut self.problems) {
             problems if problems.is_empty() => Ok(()),
@@ -349,134 +398,4 @@ impl Scan {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::Side;
-    use crate::rows::support::suite_in;
-
-    fn settings(value: Value) -> RecordedSettings {
-        serde_json::from_value(value).unwrap()
-    }
-
-    fn opened(name: &str, content: &str, fields: Value) -> Result<(Recorded, tempfile::TempDir), Diagnostics> {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join(name), content).unwrap();
-        let suite = suite_in(folder.path());
-        let block = Block::from_value("app", "recorded", Value::Null);
-        Recorded::open(&settings(serde_json::json!({"path": name, "fields": fields})), &suite, &block)
-            .map(|found| (found, folder))
-    }
-
-    fn messages(found: Result<(Recorded, tempfile::TempDir), Diagnostics>) -> String {
-        let problems = found.err().unwrap();
-        problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>().join("; ")
-    }
-
-    #[test]
-    fn every_format_gives_the_same_answers() {
-        let jsonl =
-            "{\"id\":\"b\",\"answer\":\"B\",\"latency_ms\":12}\n{\"id\":\"a\",\"answer\":\"A\",\"latency_ms\":1.5}\n";
-        let json = format!("[{}]", jsonl.trim().replace('\n', ","));
-        let yaml = "- {id: b, answer: B, latency_ms: 12}\n- {id: a, answer: A, latency_ms: 1.5}\n";
-        let csv = "id,answer,latency_ms\nb,B,12\na,A,1.5\n";
-        for (name, content) in [("a.jsonl", jsonl), ("a.json", json.as_str()), ("a.yaml", yaml), ("a.csv", csv)] {
-            let (recorded, _folder) = opened(name, content, serde_json::json!({})).unwrap();
-            assert_eq!(recorded.len, 2);
-            for (id, text, milliseconds) in [("a", "A", 1.5), ("b", "B", 12.0)] {
-                let answer = recorded.answer(id).unwrap().unwrap();
-                assert_eq!(
-                    (answer.text.as_str(), answer.latency.map(|time| time.as_secs_f64() * 1_000.0)),
-                    (text, Some(milliseconds))
-                );
-            }
-            assert!(recorded.answer("c").is_none());
-        }
-    }
-
-    #[test]
-    fn null_and_error_are_failures_and_an_empty_text_is_an_answer() {
-        let content = concat!(
-            r#"{"id":1,"output":null}"#,
-            "\n",
-            r#"{"id":2}"#,
-            "\n",
-            r#"{"id":3,"output":""}"#,
-            "\n",
-            r#"{"id":4,"output":" \n "}"#,
-            "\n",
-            r#"{"id":5,"error":"timed out"}"#,
-            "\n",
-            r#"{"id":6,"output":"x","error":{"message":"no"}}"#,
-            "\n",
-            r#"{"id":7,"output":"x","error":null}"#,
-        );
-        let (recorded, _folder) = opened("a.jsonl", content, serde_json::json!({})).unwrap();
-        let kind = |id: &str| {
-            recorded.answer(id).unwrap().map(|answer| answer.text).map_err(|failure| (failure.kind, failure.side))
-        };
-        assert_eq!(kind("1"), Err((FailureKind::Empty, Side::Target)));
-        assert_eq!(kind("2"), Err((FailureKind::Empty, Side::Target)));
-        assert_eq!(kind("3"), Ok(String::new()));
-        assert_eq!(kind("4"), Ok(" \n ".to_owned()));
-        assert_eq!(kind("5"), Err((FailureKind::Recorded, Side::Target)));
-        assert_eq!(kind("6"), Err((FailureKind::Recorded, Side::Target)));
-        assert_eq!(kind("7"), Ok("x".to_owned()));
-    }
-
-    #[test]
-    fn vd_odd_outputs() {
-        let content = include_str!("../../fixtures/cases/verdicts/odd-outputs.jsonl");
-        let (recorded, _folder) = opened("odd.jsonl", content, serde_json::json!({"answer": "output"})).unwrap();
-        for id in ["o1", "o2", "o4", "o5", "o6", "o7"] {
-            assert!(recorded.answer(id).unwrap().is_ok(), "{id}");
-        }
-        assert_eq!(recorded.answer("o3").unwrap().unwrap_err().kind, FailureKind::Empty);
-    }
-
-    #[test]
-    fn recorded_runs_of_the_quickstart_are_read() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/peps-rag");
-        let suite = suite_in(&root);
-        let block = Block::from_value("app", "recorded", Value::Null);
-        let recorded =
-            Recorded::open(&settings(serde_json::json!({"path": "runs/lost-documents.jsonl"})), &suite, &block)
-                .unwrap();
-        assert_eq!(recorded.len, 140);
-        let answer = recorded.answer("q001").unwrap().unwrap();
-        assert!(answer.latency.is_some() && answer.usage.prompt_tokens > 0 && answer.contexts.len() == 3);
-        assert!(answer.contexts.iter().all(|context| context.id.is_some() && context.score.is_some()));
-        assert!(recorded.answer("zh003").unwrap().unwrap().contexts.is_empty());
-    }
-
-    #[test]
-    fn broken_files_are_refused() {
-        for (content, word) in [
-            ("{\"id\":1,\"answer\":\"a\"}\n\n{\"id\":\"1\",\"answer\":\"b\"}\n", "lines 1 and 3"),
-            ("{\"answer\":\"a\"}\n", "no id"),
-            ("\n", "no recorded answer"),
-            ("{\"id\":1,\"text\":\"a\"}\n", "no row has an answer"),
-            ("{\"id\":1,\"answer\":\"a\",\"output\":\"a\"}\n", "`answer` and `output`"),
-            ("{\"id\":1,\"answer\":\"a\",\"latency_ms\":-1}\n", "latency_ms"),
-            ("{\"id\":1,\"answer\":{\"text\":\"a\"}}\n", "an object"),
-            ("{\"id\":1,\"answer\":NaN}\n", "NaN"),
-        ] {
-            let found = messages(opened("a.jsonl", content, serde_json::json!({})));
-            assert!(found.contains(word), "{found}");
-        }
-        let found = messages(opened(
-            "a.jsonl",
-            "{\"id\":1,\"answer\":\"a\"}\n",
-            serde_json::json!({"contexts": "$.node[*].text"}),
-        ));
-        assert!(found.contains("`$.node[*].text`"), "{found}");
-    }
-
-    #[test]
-    fn a_file_that_changes_is_a_failure_and_never_another_answer() {
-        let lines = "{\"id\":\"a\",\"answer\":\"A\"}\n{\"id\":\"b\",\"answer\":\"B\"}\n";
-        let (recorded, folder) = opened("a.jsonl", lines, serde_json::json!({})).unwrap();
-        std::fs::write(folder.path().join("a.jsonl"), lines.replace("\"a\"", "\"c\"")).unwrap();
-        let failure = recorded.answer("a").unwrap().unwrap_err();
-        assert!(failure.message.contains("changed"), "{}", failure.message);
-    }
-}
+mod tests;

@@ -63,6 +63,9 @@ pub(crate) struct FieldSpec {
     pub name: &'static str,
     pub aliases: &'static [&'static str],
     pub list: bool,
+    /// A column that the suite maps to another field still fills this one by its name. Not for what is compared: a reference that was
+    /// also taken as the answer would always be right.
+    pub shares: bool,
 }
 
 /// Which column fills which field.
@@ -72,6 +75,8 @@ pub(crate) struct Mapping {
     /// By field; empty where the suite says nothing.
     explicit: Vec<Vec<Selector>>,
     aliases: HashMap<&'static str, usize>,
+    /// Default columns that the suite maps to another field as well: the second choice.
+    shared: HashMap<&'static str, usize>,
     claimed: Vec<String>,
     /// By field: some row had a value for it.
     filled: Vec<AtomicBool>,
@@ -113,19 +118,21 @@ impl Mapping {
                 claimed.push(name.clone());
             }
         }
-        let mut aliases = HashMap::new();
+        let (mut aliases, mut shared) = (HashMap::new(), HashMap::new());
         for (field, spec) in specs.iter().enumerate() {
-            if by_field.get(field).is_some_and(Vec::is_empty) {
-                aliases.extend(
-                    spec.aliases
-                        .iter()
-                        .filter(|alias| !claimed.iter().any(|name| name == *alias))
-                        .map(|alias| (*alias, field)),
-                );
+            if !by_field.get(field).is_some_and(Vec::is_empty) {
+                continue;
+            }
+            for alias in spec.aliases {
+                if !claimed.iter().any(|name| name == alias) {
+                    aliases.insert(*alias, field);
+                } else if spec.shares {
+                    shared.insert(*alias, field);
+                }
             }
         }
         let filled = specs.iter().map(|_| AtomicBool::new(false)).collect();
-        Self { specs, explicit: by_field, aliases, claimed, filled }
+        Self { specs, explicit: by_field, aliases, shared, claimed, filled }
     }
 
     /// Whether the suite says what fills the field.
@@ -169,7 +176,46 @@ impl Mapping {
                 return Err(self.ambiguous(row, field));
             }
         }
+        self.share(row, &mut bound);
         Ok(bound)
+    }
+
+    /// Fields that nothing fills take the column of their name that another field has as well, where there is only one.
+    fn share<'r>(&'r self, row: &'r Row, bound: &mut Bound<'r>) {
+        for field in self.shared.values().copied() {
+            if bound.all(field).is_empty()
+                && let Some(found) = self.shared_in(field, row)
+            {
+                self.put(bound, field, found);
+            }
+        }
+    }
+
+    fn shared_in<'r>(&self, field: usize, row: &'r Row) -> Option<Found<'r>> {
+        let mut names = row.names().filter(|name| self.shared.get(name) == Some(&field));
+        match (names.next(), names.next()) {
+            (Some(name), None) => Some(Found::One(row.get(name)?, row.written(name))),
+            _ => None,
+        }
+    }
+
+    fn may_fill(&self, name: &str, field: usize) -> bool {
+        self.aliases.get(name).or_else(|| self.shared.get(name)) == Some(&field)
+    }
+
+    /// Default columns of a field that the suite maps to another one, so that they do not fill it: (column, the other field's name).
+    pub(crate) fn taken_from(&self, field: usize) -> Vec<(&'static str, &'static str)> {
+        let Some(spec) = self.specs.get(field).filter(|spec| !spec.shares && !self.is_explicit(field)) else {
+            return Vec::new();
+        };
+        let taker = |alias: &str| {
+            let takes = |selectors: &Vec<Selector>| {
+                selectors.iter().any(|selector| matches!(selector, Selector::Column(name) if name == alias))
+            };
+            let (_, taker) = self.explicit.iter().zip(self.specs).find(|(selectors, _)| takes(selectors))?;
+            Some(taker.name)
+        };
+        spec.aliases.iter().filter_map(|alias| Some((*alias, taker(alias)?))).collect()
     }
 
     /// Mapped columns that a file with this header cannot have: (field's name, column).
@@ -187,6 +233,15 @@ impl Mapping {
         missing
     }
 
+    /// The column that fills a field of `row`; `None` for a JSONPath, and where nothing fills it.
+    pub(crate) fn column<'r>(&'r self, field: usize, row: &'r Row) -> Option<&'r str> {
+        match self.explicit.get(field)?.first() {
+            Some(Selector::Column(name)) => Some(name),
+            Some(Selector::Path(_)) => None,
+            None => row.names().find(|name| self.may_fill(name, field)),
+        }
+    }
+
     /// One field of `row`, whatever the others are.
     ///
     /// # Errors
@@ -197,7 +252,7 @@ impl Mapping {
         }
         let mut names = row.names().filter(|name| self.aliases.get(name) == Some(&field));
         match (names.next(), names.next()) {
-            (None, _) => Ok(Found::Absent),
+            (None, _) => Ok(self.shared_in(field, row).unwrap_or_default()),
             (Some(name), None) => Ok(row.get(name).map_or(Found::Absent, |value| Found::One(value, row.written(name)))),
             (Some(_), Some(_)) => Err(self.ambiguous(row, field)),
         }
@@ -254,9 +309,9 @@ mod tests {
     use super::*;
 
     const SPECS: &[FieldSpec] = &[
-        FieldSpec { name: "input", aliases: &["input", "question"], list: false },
-        FieldSpec { name: "answer", aliases: &["answer", "output"], list: false },
-        FieldSpec { name: "contexts", aliases: &["contexts"], list: true },
+        FieldSpec { name: "input", aliases: &["input", "question"], list: false, shares: false },
+        FieldSpec { name: "answer", aliases: &["answer", "output"], list: false, shares: false },
+        FieldSpec { name: "contexts", aliases: &["contexts"], list: true, shares: false },
     ];
 
     fn row(value: Value) -> Row {
@@ -283,6 +338,26 @@ mod tests {
         assert_eq!(*bound.get(0), Found::One(&"a".into(), None));
         assert_eq!(*bound.get(1), Found::Absent);
         assert_eq!(bound.used, ["answer"]);
+    }
+
+    #[test]
+    fn a_column_that_is_mapped_elsewhere_still_fills_a_field_that_shares() {
+        const SHARING: &[FieldSpec] = &[
+            FieldSpec { name: "id", aliases: &["id", "qid"], list: false, shares: true },
+            FieldSpec { name: "reference", aliases: &["reference"], list: false, shares: false },
+            FieldSpec { name: "answer", aliases: &["answer"], list: false, shares: false },
+        ];
+        let mapping = Mapping::build(SHARING, vec![(1, column("id")), (2, column("reference"))]);
+        let only = row(serde_json::json!({"id": "a", "reference": "b"}));
+        let bound = mapping.bind(&only).unwrap();
+        assert_eq!(*bound.get(0), Found::One(&"a".into(), None), "the id is still the id");
+        assert_eq!(mapping.one(0, &only).unwrap(), Found::One(&"a".into(), None));
+        let another = row(serde_json::json!({"id": "a", "qid": "q", "reference": "b"}));
+        assert_eq!(*mapping.bind(&another).unwrap().get(0), Found::One(&"q".into(), None), "a free column comes first");
+        assert_eq!(mapping.taken_from(2), [], "the suite says what fills it");
+        let mapping = Mapping::build(SHARING, vec![(1, column("answer"))]);
+        assert_eq!(mapping.taken_from(2), [("answer", "reference")]);
+        assert_eq!(*mapping.bind(&row(serde_json::json!({"answer": "a"}))).unwrap().get(2), Found::Absent);
     }
 
     #[test]

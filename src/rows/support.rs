@@ -31,6 +31,7 @@ pub(crate) fn suite_in(folder: &Path) -> Suite {
             deadline: None,
             retry_attempts: 1,
             retry_max_elapsed: Duration::from_secs(1),
+            budget: crate::suite::Budget::default(),
             record: serde_json::Map::new(),
             ledger: folder.join("ledger"),
             ledger_ttl: None,

@@ -14,13 +14,20 @@ use super::encoding::{decode, read_whole};
 use super::problem::{at, at_line, count32, shown_name};
 use super::reader::checksum;
 use super::{DataFile, Layout, Row, RowReader, budget};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Span as Place};
 
 pub(crate) struct Yaml {
     file: Arc<str>,
-    records: Vec<(u32, Value)>,
+    records: Vec<Record>,
     checksum: u32,
     next: usize,
+}
+
+struct Record {
+    line: u32,
+    value: Value,
+    /// Line and column of the members' values.
+    members: Vec<(String, u32, u32)>,
 }
 
 impl Yaml {
@@ -30,7 +37,7 @@ impl Yaml {
         Ok(Self { file: Arc::clone(&file.shown), records, checksum: checksum(text.as_bytes()), next: 0 })
     }
 
-    fn current(&self) -> Option<&(u32, Value)> {
+    fn current(&self) -> Option<&Record> {
         self.next.checked_sub(1).and_then(|at| self.records.get(at))
     }
 }
@@ -43,12 +50,12 @@ impl RowReader for Yaml {
 
     fn row(&self) -> Result<Row, Diagnostic> {
         match self.current() {
-            Some((line, Value::Object(map))) => {
+            Some(Record { line, value: Value::Object(map), .. }) => {
                 let mut row = Row::new(*line, map.clone());
                 row.exact = true;
                 Ok(row)
             }
-            Some((line, _)) => {
+            Some(Record { line, .. }) => {
                 Err(at_line(&self.file, *line, "not-an-object", "this record is not a mapping with named fields"))
             }
             None => Err(at_line(&self.file, 1, "bad-yaml", "there is no record here")),
@@ -56,7 +63,12 @@ impl RowReader for Yaml {
     }
 
     fn line(&self) -> u32 {
-        self.current().map_or(1, |(line, _)| *line)
+        self.current().map_or(1, |record| record.line)
+    }
+
+    fn place(&self, column: &str) -> Option<Place> {
+        let (_, line, at) = self.current()?.members.iter().find(|(name, ..)| name == column)?;
+        Some(Place::new(*line, *at, 1))
     }
 
     fn checksum(&self) -> u32 {
@@ -65,10 +77,11 @@ impl RowReader for Yaml {
     }
 }
 
-/// A value with the line it begins on and the values it is made of.
+/// A value with the place it begins at and the values it is made of.
 #[derive(Clone)]
 struct Node {
     line: u32,
+    column: u32,
     weight: usize,
     content: Content,
 }
@@ -92,7 +105,7 @@ impl Node {
     }
 }
 
-fn records(file: &str, text: &str, key: Option<&str>) -> Result<Vec<(u32, Value)>, Diagnostic> {
+fn records(file: &str, text: &str, key: Option<&str>) -> Result<Vec<Record>, Diagnostic> {
     let Some(root) = Builder::new(file, text).document()? else { return Ok(Vec::new()) };
     let line = root.line;
     let list = match root.content {
@@ -108,7 +121,15 @@ fn records(file: &str, text: &str, key: Option<&str>) -> Result<Vec<(u32, Value)
             ));
         }
     };
-    Ok(list.into_iter().map(|node| (node.line, node.value())).collect())
+    Ok(list.into_iter().map(record).collect())
+}
+
+fn record(node: Node) -> Record {
+    let members = match &node.content {
+        Content::Map(members) => members.iter().map(|(key, node)| (key.clone(), node.line, node.column)).collect(),
+        Content::Leaf(_) | Content::List(_) => Vec::new(),
+    };
+    Record { line: node.line, value: node.value(), members }
 }
 
 fn chosen(file: &str, line: u32, members: Vec<(String, Node)>, key: Option<&str>) -> Result<Vec<Node>, Diagnostic> {
@@ -154,6 +175,7 @@ struct Builder<'t> {
 /// A collection that is still open.
 struct Open {
     line: u32,
+    column: u32,
     anchor: usize,
     weight: usize,
     kind: OpenKind,
@@ -198,7 +220,10 @@ impl<'t> Builder<'t> {
                         continue;
                     }
                     let value = self.scalar(&text, style, tag.as_deref(), span)?;
-                    self.keep(anchor, Node { line: line(span), weight: 1, content: Content::Leaf(value) })
+                    self.keep(
+                        anchor,
+                        Node { line: line(span), column: column(span), weight: 1, content: Content::Leaf(value) },
+                    )
                 }
                 Event::SequenceStart(_, anchor, tag) => {
                     self.start(&mut open, OpenKind::List(Vec::new()), anchor, tag.as_deref(), span)?;
@@ -240,7 +265,7 @@ impl<'t> Builder<'t> {
     }
 
     fn wrong(&self, span: Span, code: &'static str, message: impl Into<String>) -> Diagnostic {
-        at(self.file, line(span), count32(span.start.col() + 1), code, message)
+        at(self.file, line(span), column(span), code, message)
     }
 
     fn start(
@@ -265,7 +290,7 @@ impl<'t> Builder<'t> {
             let message = format!("lists and mappings are nested deeper than {} levels (limit: depth)", budget::DEPTH);
             return Err(self.wrong(span, "too-deep", message));
         }
-        open.push(Open { line: line(span), anchor, weight: 1, kind });
+        open.push(Open { line: line(span), column: column(span), anchor, weight: 1, kind });
         Ok(())
     }
 
@@ -274,7 +299,7 @@ impl<'t> Builder<'t> {
             OpenKind::List(items) => Content::List(items),
             OpenKind::Map(members, _, _) => Content::Map(members),
         };
-        self.keep(closed.anchor, Node { line: closed.line, weight: closed.weight, content })
+        self.keep(closed.anchor, Node { line: closed.line, column: closed.column, weight: closed.weight, content })
     }
 
     fn keep(&mut self, anchor: usize, node: Node) -> Node {
@@ -348,6 +373,10 @@ fn line(span: Span) -> u32 {
     count32(span.start.line())
 }
 
+fn column(span: Span) -> u32 {
+    count32(span.start.col().saturating_add(1))
+}
+
 fn add(parent: &mut Open, node: Node) {
     parent.weight = parent.weight.saturating_add(node.weight);
     match &mut parent.kind {
@@ -361,7 +390,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Vec<(u32, Value)>, Diagnostic> {
-        records("f.yaml", text, None)
+        let records = records("f.yaml", text, None)?;
+        Ok(records.into_iter().map(|record| (record.line, record.value)).collect())
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 use super::first_line::FirstLine;
-use super::lines::open;
+use super::lines::{json_problem, open};
 use crate::domain::{Baseline, BaselineCase, BaselineRun, BaselineSource, Digest, MetricName, MetricSpec};
 
 /// Version of the format.
@@ -104,18 +104,25 @@ pub fn read_baseline(path: &Path, place: &str) -> Result<Baseline, StoreError> {
     let corrupt =
         |line: usize, problem: String| StoreError::Corrupt { path: path.to_owned(), line: line as u64, problem };
     let bytes = read(path)?;
-    let text = std::str::from_utf8(&bytes).map_err(|_| corrupt(1, "the file is not UTF-8".to_owned()))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| corrupt(0, "the file is not UTF-8".to_owned()))?;
     let mut lines = text.lines().enumerate();
-    let (_, first) = lines.next().ok_or_else(|| corrupt(1, "the file is empty".to_owned()))?;
-    let version: FirstLine = serde_json::from_str(first).map_err(|error| corrupt(1, error.to_string()))?;
+    let (_, first) = lines.next().ok_or_else(|| corrupt(0, "the file is empty".to_owned()))?;
+    let version: FirstLine = serde_json::from_str(first).map_err(|error| {
+        corrupt(1, format!("the first line is damaged, or this is no baseline: {}", json_problem(&error)))
+    })?;
+    if version.kind.is_none() {
+        let problem =
+            "this is no baseline: the first line is none of its headers; `scoregate baseline update` writes one";
+        return Err(corrupt(1, problem.to_owned()));
+    }
     if let Some(found) = version.schema.filter(|found| *found > BASELINE_SCHEMA) {
         return Err(StoreError::Newer { path: path.to_owned(), found, known: BASELINE_SCHEMA });
     }
-    let header: HeaderLine = serde_json::from_str(first).map_err(|error| corrupt(1, error.to_string()))?;
+    let header: HeaderLine = serde_json::from_str(first).map_err(|error| corrupt(1, json_problem(&error)))?;
     check_header(&header).map_err(|problem| corrupt(1, problem))?;
     let mut cases: Vec<BaselineCase> = Vec::new();
     for (at, line) in lines {
-        let line: CaseLine = serde_json::from_str(line).map_err(|error| corrupt(at + 1, error.to_string()))?;
+        let line: CaseLine = serde_json::from_str(line).map_err(|error| corrupt(at + 1, json_problem(&error)))?;
         let case = check_case(line, &header).map_err(|problem| corrupt(at + 1, problem))?;
         if cases.last().is_some_and(|last| (&last.id, &last.target) >= (&case.id, &case.target)) {
             return Err(corrupt(at + 1, format!("case `{}` is not in order, or stands twice", case.id)));
@@ -136,7 +143,7 @@ fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
     let read = read.map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
     if read as u64 > FILE_LIMIT {
         let problem = format!("the file is larger than {FILE_LIMIT} bytes, the limit of a baseline");
-        return Err(StoreError::Corrupt { path: path.to_owned(), line: 1, problem });
+        return Err(StoreError::Corrupt { path: path.to_owned(), line: 0, problem });
     }
     Ok(bytes)
 }

@@ -1,17 +1,17 @@
 //! What can go wrong with a file of ours.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
-    /// The file is there and cannot be right. Never treated as missing.
-    #[error("{}:{line}: {problem}", path.display())]
+    /// The file is there and cannot be right. Never treated as missing. Line 0: the file as a whole.
+    #[error("{}: {problem}", place(path, *line))]
     Corrupt { path: PathBuf, line: u64, problem: String },
-    /// Every bad line of a file of scores: (line, problem), and how many more there are.
+    /// Every bad line of a file of scores, and how many more there are.
     #[error("{}", lines(path, problems, *more))]
-    Lines { path: PathBuf, problems: Vec<(u64, String)>, more: usize },
+    Lines { path: PathBuf, problems: Vec<BadLine>, more: usize },
     /// Written by a later version of scoregate.
     #[error("{}: written in format version {found}, this scoregate reads up to {known}; use a newer scoregate", path.display())]
     Newer { path: PathBuf, found: u64, known: u64 },
@@ -24,9 +24,26 @@ pub enum StoreError {
     Ledger { path: PathBuf, problem: String },
 }
 
-fn lines(path: &std::path::Path, problems: &[(u64, String)], more: usize) -> String {
-    let mut all: Vec<String> =
-        problems.iter().map(|(line, problem)| format!("{}:{line}: {problem}", path.display())).collect();
+/// A line that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadLine {
+    /// From 1.
+    pub line: u64,
+    /// From 1, in characters, where it is known.
+    pub column: Option<u32>,
+    pub problem: String,
+}
+
+fn place(path: &Path, line: u64) -> String {
+    if line == 0 { path.display().to_string() } else { format!("{}:{line}", path.display()) }
+}
+
+fn lines(path: &Path, problems: &[BadLine], more: usize) -> String {
+    let one = |bad: &BadLine| match bad.column {
+        Some(column) => format!("{}:{column}: {}", place(path, bad.line), bad.problem),
+        None => format!("{}: {}", place(path, bad.line), bad.problem),
+    };
+    let mut all: Vec<String> = problems.iter().map(one).collect();
     if more > 0 {
         all.push(format!("and {more} more bad lines"));
     }

@@ -9,6 +9,9 @@ use crate::domain::{
 /// `{"type":"outcome",…}`: one case, target and trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutcomeLine {
+    /// In a shard's results: the case's position among the cases of all shards. It stands first, so that joining shards can take it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<u64>,
     pub case: String,
     #[serde(default)]
     pub target: String,
@@ -128,6 +131,13 @@ impl From<&Failure> for FailureLine {
     }
 }
 
+impl From<FailureLine> for Failure {
+    fn from(line: FailureLine) -> Self {
+        let FailureLine { kind, side, message, attempts, raw } = line;
+        Self { kind, side, message, attempts, raw }
+    }
+}
+
 impl From<&Context> for ContextLine {
     fn from(context: &Context) -> Self {
         if context.id.is_none() && context.score.is_none() {
@@ -176,6 +186,7 @@ impl From<&Outcome> for OutcomeLine {
     fn from(outcome: &Outcome) -> Self {
         let case = &outcome.case;
         Self {
+            index: None,
             case: case.id.to_string(),
             target: outcome.target.to_string(),
             trial: outcome.trial,

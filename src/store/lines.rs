@@ -61,11 +61,28 @@ impl Lines {
     }
 
     pub(super) fn parse<T: serde::de::DeserializeOwned>(&self, text: &str) -> Result<T, StoreError> {
-        serde_json::from_str(text).map_err(|error| self.corrupt(error.to_string()))
+        serde_json::from_str(text).map_err(|error| self.corrupt(json_problem(&error)))
     }
 
     pub(super) fn corrupt(&self, problem: impl Into<String>) -> StoreError {
         StoreError::Corrupt { path: self.path.clone(), line: self.number, problem: problem.into() }
+    }
+}
+
+/// What is wrong with a line. Its number is the file's to say: to the parser every line is the first.
+pub(super) fn json_problem(error: &serde_json::Error) -> String {
+    let (reason, column) = json_parts(error);
+    column.map_or_else(|| reason.clone(), |column| format!("{reason} (column {column})"))
+}
+
+/// The reason, and the byte column where the text stops being JSON; where it is JSON of another form, the column says nothing.
+pub(super) fn json_parts(error: &serde_json::Error) -> (String, Option<usize>) {
+    let text = error.to_string();
+    let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
+    if error.is_syntax() || error.is_eof() {
+        (format!("not JSON: {reason}"), Some(error.column().max(1)))
+    } else {
+        (reason.to_owned(), None)
     }
 }
 

@@ -1,20 +1,26 @@
-//! Every byte we keep, each file with a version: results, baselines, the ledger.
+//! Every byte we keep, each file with a version: results, baselines, the ledger, cassettes.
 //!
 //! ```text
 //! Outcome ─► results.jsonl ─► Run ─► accept, pool ─► Baseline ─► baseline file
+//! shards' results.jsonl ─► Shards ─► one results.jsonl and Run
 //! Call    ─► ledger (one row, committed before its answer is used) ─► the same call later
+//!          └► cassette (one line, as far as the run used it) ─► the same run without network
+//! batch   ─► its calls' keys beside the ledger, before it is submitted ─► a later run waits for it
 //! ```
 //!
 //! Promise: a file is old or new, never half ([`write_atomic`]); a file that cannot be right is `Corrupt` and left as it is, never
 //! taken for missing; what was committed to the ledger survives any kill. Reports are bytes of the room `report`, written by `cli`.
 
 mod baseline;
+mod batches;
+mod cassette;
 mod error;
 mod first_line;
 mod ledger;
 mod line;
 mod lines;
 mod lock;
+mod merge;
 mod pool;
 mod results;
 mod run_builder;
@@ -22,7 +28,12 @@ mod scores;
 mod write;
 
 pub use baseline::{BASELINE_SCHEMA, read_baseline, render_baseline};
-pub use error::StoreError;
+pub use batches::{Batches, Remembered};
+pub use cassette::{
+    CASSETTE_SCHEMA, CallKey, CallLine, Cassette, CassetteEnd, CassetteHeader, CassetteWriter, RequestLine,
+    ResponseLine,
+};
+pub use error::{BadLine, StoreError};
 pub use first_line::FileKind;
 pub use ledger::{
     Account, Bill, EndpointAccount, Found, Kept, Ledger, LedgerMode, LedgerUse, PruneSettings, Pruned, Resumed,
@@ -30,7 +41,8 @@ pub use ledger::{
 };
 pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};
 pub use lock::Lock;
+pub use merge::{MergeError, Shards};
 pub use pool::{accept, pool};
 pub use results::{RESULTS_SCHEMA, ResultsWriter, Texts, read_results, read_runs};
 pub(crate) use run_builder::RunBuilder;
-pub use write::write_atomic;
+pub use write::{tidy, write_atomic};

@@ -9,10 +9,10 @@ use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use super::first_line::FirstLine;
-use super::lines::{LINE_LIMIT, Lines, open};
+use super::lines::{LINE_LIMIT, Lines, json_problem, open};
 use super::run_builder::RunBuilder;
 use super::scores::read_scores;
-use super::write::{persist, share};
+use super::write::{persist, share, temporary};
 use super::{OutcomeLine, StoreError};
 use crate::domain::{Completion, MetricSpec, Outcome, Redactor, Run, RunHeader};
 
@@ -38,6 +38,8 @@ pub struct ResultsWriter {
     path: PathBuf,
     file: BufWriter<NamedTempFile>,
     redactor: Redactor,
+    /// Every line says its case's position.
+    part: bool,
     offset: u64,
     outcomes: u64,
 }
@@ -51,9 +53,10 @@ impl ResultsWriter {
         let fail = |source| StoreError::Io { path: path.to_owned(), source };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(fail)?;
-        let file = tempfile::Builder::new().prefix(".scoregate-").tempfile_in(folder).map_err(fail)?;
+        let file = temporary(folder).map_err(fail)?;
         share(file.as_file()).map_err(fail)?;
-        let mut writer = Self { path: path.to_owned(), file: BufWriter::new(file), redactor, offset: 0, outcomes: 0 };
+        let (path, file, part) = (path.to_owned(), BufWriter::new(file), header.shard.is_some());
+        let mut writer = Self { path, file, redactor, part, offset: 0, outcomes: 0 };
         writer.line(&Written::Run { schema: RESULTS_SCHEMA, header })?;
         Ok(writer)
     }
@@ -64,10 +67,22 @@ impl ResultsWriter {
     /// `Io`.
     pub fn append(&mut self, outcome: &Outcome) -> Result<(u64, OutcomeLine), StoreError> {
         let offset = self.offset;
-        let line = OutcomeLine::from(outcome);
+        let mut line = OutcomeLine::from(outcome);
+        line.index = self.part.then_some(outcome.case.index as u64);
         self.line(&Written::Outcome(&line))?;
         self.outcomes += 1;
         Ok((offset, line))
+    }
+
+    /// Appends an outcome that was written before, as it is; returns where it starts.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(super) fn copy(&mut self, line: &str) -> Result<u64, StoreError> {
+        let offset = self.offset;
+        self.text(line)?;
+        self.outcomes += 1;
+        Ok(offset)
     }
 
     /// Lines of outcomes so far.
@@ -92,7 +107,12 @@ impl ResultsWriter {
     fn line(&mut self, line: &Written<'_>) -> Result<(), StoreError> {
         let fail = |source| StoreError::Io { path: self.path.clone(), source };
         let text = serde_json::to_string(line).map_err(|error| fail(std::io::Error::other(error)))?;
-        let text = self.redactor.redact(&text);
+        self.text(&text)
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), StoreError> {
+        let fail = |source| StoreError::Io { path: self.path.clone(), source };
+        let text = self.redactor.redact_cow(text);
         self.file.write_all(text.as_bytes()).and_then(|()| self.file.write_all(b"\n")).map_err(fail)?;
         self.offset += text.len() as u64 + 1;
         Ok(())
@@ -152,7 +172,7 @@ fn read_outcomes(mut reader: Lines, header: RunHeader) -> Result<Run, StoreError
             Ok(kind) => kind,
             // A killed run leaves half a line at the end; what was complete before it counts.
             Err(_) if line.last => break,
-            Err(error) => return Err(reader.corrupt(error.to_string())),
+            Err(error) => return Err(reader.corrupt(json_problem(&error))),
         };
         match kind.kind.as_deref() {
             Some("outcome") => {
@@ -199,7 +219,7 @@ impl Texts {
         serde_json::from_str(&text).map_err(|error| StoreError::Corrupt {
             path: self.path.clone(),
             line: 0,
-            problem: format!("no outcome at byte {offset}: {error}"),
+            problem: format!("no outcome at byte {offset}: {}", json_problem(&error)),
         })
     }
 }

@@ -68,7 +68,9 @@ impl RunBuilder {
     }
 
     pub(super) fn case(&mut self, id: &str, target: &str) -> &mut CaseRecord {
-        let key: (Arc<str>, Arc<str>) = (id.into(), target.into());
+        // Few targets, many cases: one name for all of a target.
+        let same = self.run.cases.last().filter(|case| *case.target == *target).map(|case| Arc::clone(&case.target));
+        let key: (Arc<str>, Arc<str>) = (id.into(), same.unwrap_or_else(|| target.into()));
         let cases = &mut self.run.cases;
         let at = *self.positions.entry(key.clone()).or_insert_with(|| {
             cases.push(CaseRecord {

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::lines::{Line, Lines};
+use super::lines::{Line, Lines, json_parts};
 use super::run_builder::{RunBuilder, cell};
-use super::{FailureLine, ScoreLine, StoreError};
+use super::{BadLine, FailureLine, ScoreLine, StoreError};
 use crate::domain::{
     Cell, Completion, Direction, FailureKind, MetricSpec, Run, RunHeader, ScoreKind, Side, SkipReason, TrialRecord,
 };
@@ -43,6 +43,7 @@ struct Checked {
     line: SmallLine,
     cell: Cell,
     offset: u64,
+    number: u64,
 }
 
 /// Every run of the file, in the order in which they first appear; a file without `run` holds one.
@@ -52,12 +53,12 @@ pub(super) fn read_scores(mut reader: Lines, first: Line, declared: &[MetricSpec
     let mut checked = Vec::new();
     let mut next = Some(first);
     while let Some(line) = next {
-        match check(&line, declared) {
+        match check(&line, reader.number, declared) {
             Ok(one) => checked.push(one),
             Err(problem) => {
                 bad += 1;
                 if problems.len() < NAMED {
-                    problems.push((reader.number, problem));
+                    problems.push(BadLine { line: reader.number, ..problem });
                 }
             }
         }
@@ -70,8 +71,16 @@ pub(super) fn read_scores(mut reader: Lines, first: Line, declared: &[MetricSpec
     group(checked, &metrics, &reader)
 }
 
-fn check(line: &Line, declared: &[MetricSpec]) -> Result<Checked, String> {
-    let small: SmallLine = serde_json::from_str(&line.text).map_err(|error| error.to_string())?;
+fn check(line: &Line, number: u64, declared: &[MetricSpec]) -> Result<Checked, BadLine> {
+    let bad = |problem: String| BadLine { line: 0, column: None, problem };
+    let small: SmallLine = serde_json::from_str(&line.text).map_err(|error| {
+        let (_, column) = json_parts(&error);
+        let column = column.map(|column| {
+            let before = line.text.as_bytes().get(..column.saturating_sub(1)).unwrap_or_default();
+            u32::try_from(String::from_utf8_lossy(before).chars().count()).unwrap_or(u32::MAX).saturating_add(1)
+        });
+        BadLine { column, ..bad(wrong_form(&line.text, &error)) }
+    })?;
     let kind =
         declared.iter().find(|metric| *metric.name == *small.metric).map_or(ScoreKind::UNIT, |metric| metric.kind);
     let failure = small.error.as_ref().map(|error| FailureLine {
@@ -92,9 +101,30 @@ fn check(line: &Line, declared: &[MetricSpec]) -> Result<Checked, String> {
     let cell = cell(&score, kind).map_err(|problem| {
         let undeclared = !declared.iter().any(|metric| *metric.name == *small.metric);
         let hint = "; where its scale is another, say so in the suite: `gate.metrics.NAME.type` and `range`";
-        if undeclared && small.value.is_some() { format!("{problem}{hint}") } else { problem }
+        bad(if undeclared && small.value.is_some() { format!("{problem}{hint}") } else { problem })
     })?;
-    Ok(Checked { line: small, cell, offset: line.offset })
+    Ok(Checked { line: small, cell, offset: line.offset, number })
+}
+
+/// What is wrong with a line, in the words of who wrote it.
+fn wrong_form(text: &str, error: &serde_json::Error) -> String {
+    const FORM: &str = "lines are `{\"case\": …, \"metric\": …, \"value\": …}`";
+    let line = match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(serde_json::Value::Object(line)) => line,
+        Ok(_) => return format!("not a JSON object; {FORM}"),
+        Err(_) => return format!("not JSON; {FORM}"),
+    };
+    if let Some(missing) = ["case", "metric"].iter().find(|key| !line.contains_key(**key)) {
+        return format!("missing key `{missing}`; {FORM}");
+    }
+    let wrong = |key: &str, fits: fn(&serde_json::Value) -> bool| line.get(key).is_some_and(|value| !fits(value));
+    if wrong("value", |value| value.is_number() || value.is_null()) {
+        return "`value` must be a number, without quotes".to_owned();
+    }
+    if let Some(key) = ["case", "metric", "target"].iter().find(|key| wrong(key, serde_json::Value::is_string)) {
+        return format!("`{key}` must be a text, in quotes");
+    }
+    error.to_string()
 }
 
 /// In the order of their names, so that the order of the lines changes nothing.
@@ -134,7 +164,11 @@ fn group(checked: Vec<Checked>, metrics: &[MetricSpec], reader: &Lines) -> Resul
             return Err(reader.corrupt(format!("metric `{}` has no place", one.line.metric)));
         };
         *lines += 1;
-        place(builder, &one, column, metrics.len()).map_err(|problem| reader.corrupt(problem))?;
+        place(builder, &one, column, metrics.len()).map_err(|problem| StoreError::Lines {
+            path: reader.path.clone(),
+            problems: vec![BadLine { line: one.number, column: None, problem }],
+            more: 0,
+        })?;
     }
     let finish = |(builder, lines): (RunBuilder, u64)| {
         let completion = Completion { complete: true, outcomes: lines, ..Completion::default() };

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
@@ -18,10 +19,49 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         _ => Path::new("."),
     };
     std::fs::create_dir_all(folder).map_err(fail)?;
-    let mut file = tempfile::Builder::new().prefix(".scoregate-").tempfile_in(folder).map_err(fail)?;
+    let mut file = temporary(folder).map_err(fail)?;
     file.write_all(bytes).map_err(fail)?;
     share(file.as_file()).map_err(fail)?;
     persist(file, path)
+}
+
+/// What the names of our temporary files begin with.
+const PREFIX: &str = ".scoregate-";
+
+/// A file that is not there yet for anybody else. It is locked while its writer lives, so that [`tidy`] knows it from one that a
+/// killed process left.
+pub(super) fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
+    let file = tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder)?;
+    // Elsewhere a lock would keep its own process from reading the file.
+    if cfg!(unix) {
+        // A file system without locks: then nothing is tidied either.
+        let _ = file.as_file().try_lock();
+    }
+    Ok(file)
+}
+
+/// Removes the temporary files that killed processes left in `folder`: those that are a few seconds old and that nobody holds. The caller
+/// holds the folder's lock. What cannot be removed stays.
+pub fn tidy(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        if ours && entry.file_type().is_ok_and(|kind| kind.is_file()) && abandoned(&entry.path()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// A file that was made a moment ago may not be locked yet.
+const FRESH: Duration = Duration::from_secs(2);
+/// Where locks say nothing.
+const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn abandoned(path: &Path) -> bool {
+    let Ok(file) = std::fs::File::open(path) else { return false };
+    let age = file.metadata().and_then(|data| data.modified()).ok().and_then(|time| time.elapsed().ok());
+    let free = !cfg!(unix) || file.try_lock().is_ok();
+    age.is_some_and(|age| age >= if cfg!(unix) { FRESH } else { STALE }) && free
 }
 
 /// Puts a written temporary file in its place: sync, rename, sync the folder.

@@ -41,6 +41,14 @@ pub struct Written {
     pub from_environment: BTreeSet<String>,
 }
 
+/// Settings as far as they can be read.
+#[derive(Clone, Debug)]
+pub struct Draft<T> {
+    pub settings: T,
+    /// Nothing is missing. Where something is, what the settings lack may stand in the file, unreadable: no problem is to be made of it.
+    pub sound: bool,
+}
+
 impl Block {
     /// A block made in code, for tests and defaults.
     pub fn from_value(name: &str, kind: &str, value: Value) -> Self {
@@ -62,15 +70,20 @@ impl Block {
     /// the file holds a plain number (`1.10`), the text is what stands in the file. No settings at all (`rouge_l:`) are the empty
     /// mapping.
     pub fn settings<T: DeserializeOwned + schemars::JsonSchema>(&self, diagnostics: &mut Diagnostics) -> Option<T> {
-        match validate::settings(self) {
-            Ok(settings) => Some(settings),
-            Err(findings) => {
-                let mut found: Vec<Diagnostic> = findings.into_iter().map(|finding| finding.diagnostic(self)).collect();
-                found.sort_by_key(|diagnostic| diagnostic.span);
-                found.into_iter().for_each(|diagnostic| diagnostics.push(diagnostic));
-                None
-            }
-        }
+        let Draft { settings, sound } = self.draft(diagnostics)?;
+        sound.then_some(settings)
+    }
+
+    /// As [`Block::settings`], for owners who have checks of their own: after a problem the settings come without what is wrong, so
+    /// that the rest can be checked and a person sees all problems at once. Nothing may be built of a draft that is not sound.
+    /// `None` where nothing of it can be read.
+    pub fn draft<T: DeserializeOwned + schemars::JsonSchema>(&self, diagnostics: &mut Diagnostics) -> Option<Draft<T>> {
+        let (settings, findings) = validate::settings(self);
+        let sound = findings.is_empty();
+        let mut found: Vec<Diagnostic> = findings.into_iter().map(|finding| finding.diagnostic(self)).collect();
+        found.sort_by_key(|diagnostic| diagnostic.span);
+        found.into_iter().for_each(|diagnostic| diagnostics.push(diagnostic));
+        settings.map(|settings| Draft { settings, sound })
     }
 
     /// An error at the value behind `pointer` (JSON pointer below the block; "" for the block itself).

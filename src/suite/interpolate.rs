@@ -20,7 +20,7 @@ pub(super) fn interpolate(
     diagnostics: &mut Diagnostics,
 ) -> Vec<Secret> {
     let mut filler = Filler { env, source, diagnostics, secrets: Vec::new() };
-    filler.fill(root, false);
+    filler.fill(root, Use::Setting);
     filler.secrets
 }
 
@@ -31,6 +31,27 @@ struct Filler<'f> {
     secrets: Vec<Secret>,
 }
 
+/// What a text is used for, by the keys above it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Setting,
+    /// A variable for a program.
+    Variable,
+    Credential,
+}
+
+impl Use {
+    fn below(self, key: &str) -> Self {
+        if self == Self::Credential || is_headers(key) || names_credential(key) {
+            Self::Credential
+        } else if self == Self::Variable || key == "env" {
+            Self::Variable
+        } else {
+            Self::Setting
+        }
+    }
+}
+
 /// One reference in a text.
 struct Reference<'t> {
     name: &'t str,
@@ -38,27 +59,25 @@ struct Reference<'t> {
 }
 
 impl Filler<'_> {
-    /// `credential`: the keys above say that what stands here is a credential.
-    fn fill(&mut self, node: &mut Node, credential: bool) {
+    fn fill(&mut self, node: &mut Node, used: Use) {
         match &mut node.content {
             Content::Text(text) if text.contains('$') => {
                 let place = Place { offset: node.offset, span: node.span };
-                let (filled, from_environment) = self.text(text, place, credential);
+                let (filled, from_environment) = self.text(text, place, used);
                 *text = filled;
                 node.from_environment = from_environment;
             }
-            Content::List(items) => items.iter_mut().for_each(|item| self.fill(item, credential)),
+            Content::List(items) => items.iter_mut().for_each(|item| self.fill(item, used)),
             Content::Map(entries) => {
                 for entry in entries {
-                    let credential = credential || is_headers(&entry.key) || names_credential(&entry.key);
-                    self.fill(&mut entry.value, credential);
+                    self.fill(&mut entry.value, used.below(&entry.key));
                 }
             }
             Content::Null | Content::Bool(_) | Content::Number { .. } | Content::Text(_) => {}
         }
     }
 
-    fn text(&mut self, text: &str, place: Place, credential: bool) -> (String, bool) {
+    fn text(&mut self, text: &str, place: Place, used: Use) -> (String, bool) {
         let (mut filled, mut from_environment) = (String::with_capacity(text.len()), false);
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('$') {
@@ -77,7 +96,7 @@ impl Filler<'_> {
             };
             match inside.split_once('}').and_then(|(reference, after)| Some((parse(reference)?, after))) {
                 Some((reference, after)) => {
-                    from_environment |= self.variable(&reference, place, credential, &mut filled);
+                    from_environment |= self.variable(&reference, place, used, &mut filled);
                     rest = after;
                 }
                 None => {
@@ -91,8 +110,8 @@ impl Filler<'_> {
     }
 
     /// Appends the variable's value; true where it came from the environment.
-    fn variable(&mut self, reference: &Reference<'_>, place: Place, credential: bool, filled: &mut String) -> bool {
-        let credential = credential || names_credential(reference.name);
+    fn variable(&mut self, reference: &Reference<'_>, place: Place, used: Use, filled: &mut String) -> bool {
+        let credential = used == Use::Credential || names_credential(reference.name);
         if let Some(value) = self.env.get(reference.name) {
             filled.push_str(value);
             match Secret::new(reference.name, value) {
@@ -100,6 +119,13 @@ impl Filler<'_> {
                 Err(SecretError::TooShort { .. }) if credential => self.too_short(reference.name, place),
                 Ok(_) | Err(SecretError::TooShort { .. }) => {}
             }
+            return true;
+        }
+        if (credential || used == Use::Variable)
+            && reference.default.is_none_or(str::is_empty)
+            && let Some(stand_in) = self.env.credential(reference.name)
+        {
+            filled.push_str(&stand_in);
             return true;
         }
         match reference.default {
@@ -122,6 +148,10 @@ impl Filler<'_> {
             state => format!("the environment variable `{name}` is not set, {state}"),
         };
         let help = match suggest::closest(name, self.env.names()) {
+            _ if self.env.has_stand_ins() => format!(
+                "its value is part of what is asked, so a replay needs it as well: set `{name}` to what it was when the cassette \
+                 was recorded"
+            ),
             Some(found) => format!("did you mean `{found}`? Set `{name}`, or give a default: `${{{name}:-default}}`"),
             None => format!(
                 "set `{name}`, or give a default: `${{{name}:-default}}`; a dollar sign as text is written `$$`"

@@ -1,6 +1,7 @@
 //! Reads, interpolates and checks a suite file.
 
 use std::io::Read as _;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use super::interpolate::interpolate;
 use super::path::{project_root, resolve};
 use super::read::read;
 use super::skeleton::{Skeleton, skeleton};
-use super::spec::{LedgerSettings, LedgerSpec, Reuse, RunSpec, Workers};
+use super::spec::{BudgetSpec, LedgerSettings, LedgerSpec, Reuse, RunSpec, Workers};
 use super::{Block, path::PathError};
 use crate::diagnostic::{Diagnostic, Diagnostics, Source};
 use crate::domain::{Digest, Env, Redactor, Secret};
@@ -22,11 +23,33 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const LEDGER: &str = ".scoregate/ledger.sqlite";
 
+/// What a run may spend; `None`: no bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Budget {
+    /// US dollars.
+    pub usd: Option<f64>,
+    /// Sent and received together.
+    pub tokens: Option<u64>,
+    pub requests: Option<u64>,
+    /// Until the last call is begun.
+    pub time: Option<Duration>,
+}
+
+fn budget_of(spec: &BudgetSpec) -> Budget {
+    let BudgetSpec { usd, tokens, requests, time } = spec;
+    Budget {
+        usd: *usd,
+        tokens: tokens.map(NonZeroU64::get),
+        requests: requests.map(NonZeroU64::get),
+        time: time.as_ref().map(|period| period.0),
+    }
+}
+
 /// `run:` of the suite, checked, with defaults.
 #[derive(Clone, Debug)]
 pub struct RunSettings {
     /// Calls in flight at most, for each endpoint; `None`: `auto`.
-    pub workers: Option<usize>,
+    pub workers: Option<NonZeroUsize>,
     pub trials: u32,
     /// One attempt, from connect to the last byte.
     pub timeout: Duration,
@@ -35,6 +58,7 @@ pub struct RunSettings {
     pub deadline: Option<Duration>,
     pub retry_attempts: u32,
     pub retry_max_elapsed: Duration,
+    pub budget: Budget,
     /// Experiment parameters, kept with the run; numbers that JSON would write differently (`1.10`) are texts as written.
     pub record: serde_json::Map<String, serde_json::Value>,
     /// Absolute, below the project root; its folder may not exist yet.
@@ -113,6 +137,19 @@ pub fn load_with_problems(path: &Path, env: &Env) -> Loaded {
     }
 }
 
+/// The name of the suite at `path`, masked, whatever else is wrong with the file; `None` where it does not say one.
+pub fn name(path: &Path, env: &Env) -> Option<String> {
+    if let Some(suite) = load_with_problems(path, env).suite {
+        return Some(Redactor::new(&suite.secrets).redact(&suite.name)).filter(|name| !name.is_empty());
+    }
+    // Not even YAML: a plain line says it all the same.
+    let text = decode(&path.to_string_lossy(), &bytes(path).ok()?).ok()?;
+    let value = text.lines().find_map(|line| line.strip_prefix("name:"))?;
+    let value = value.split(" #").next().unwrap_or_default().trim();
+    let bare = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+    Some(bare.unwrap_or(value).to_owned()).filter(|name| !name.is_empty() && !name.contains("${"))
+}
+
 impl Loaded {
     /// # Errors
     /// Every problem found so far.
@@ -188,8 +225,18 @@ pub(super) fn parse(path: &Path, bytes: &[u8], folder: &Path, env: &Env) -> Load
 }
 
 fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &mut Diagnostics) -> RunSettings {
-    let RunSpec { workers, batch_size: _, trials, timeout, connect_timeout, deadline, retry, record: _, ledger } =
-        &skeleton.run;
+    let RunSpec {
+        workers,
+        batch_size: _,
+        trials,
+        timeout,
+        connect_timeout,
+        deadline,
+        retry,
+        budget,
+        record: _,
+        ledger,
+    } = &skeleton.run;
     let block = skeleton.run_block.clone().unwrap_or_else(|| Block::from_value("run", "run", serde_json::Value::Null));
     let (ledger_pointer, LedgerSettings { path, ttl, mode }) = match ledger {
         None => ("/ledger", &LedgerSettings::default()),
@@ -222,7 +269,7 @@ fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &m
     RunSettings {
         workers: match workers {
             None | Some(Workers::Auto(_)) => None,
-            Some(Workers::Number(number)) => Some(number.get()),
+            Some(Workers::Number(number)) => Some(*number),
         },
         trials: trials.map_or(1, std::num::NonZeroU32::get),
         timeout: timeout.map_or(TIMEOUT, |period| period.0),
@@ -230,6 +277,7 @@ fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &m
         deadline: deadline.map(|period| period.0),
         retry_attempts: attempts.map_or(ATTEMPTS, std::num::NonZeroU32::get),
         retry_max_elapsed: max_elapsed.map_or(MAX_ELAPSED, |period| period.0),
+        budget: budget.as_ref().map(budget_of).unwrap_or_default(),
         record: skeleton.record.clone(),
         ledger,
         ledger_ttl: ttl.map(|period| period.0),

@@ -24,8 +24,8 @@ mod skeleton;
 mod spec;
 mod validate;
 
-pub use block::Block;
-pub use load::{Loaded, RunSettings, Suite, load, load_with_problems};
+pub use block::{Block, Draft};
+pub use load::{Budget, Loaded, RunSettings, Suite, load, load_with_problems, name};
 pub use path::{PathError, inside, resolve};
 pub use schema::{SchemaParts, schema};
 pub use spec::Reuse;

@@ -70,7 +70,13 @@ fn indentation(line: &str, span: Span) -> Option<Diagnostic> {
 }
 
 fn other(error: &Error) -> Diagnostic {
-    Diagnostic::error("yaml", format!("this is not valid YAML: {}", text(error)))
+    let said = text(error);
+    let diagnostic = Diagnostic::error("yaml", format!("this is not valid YAML: {said}"));
+    if said.contains("flow mapping") || said.contains("flow sequence") {
+        return diagnostic
+            .help("between `{ }` and `[ ]`, put texts with brackets, braces, commas or `: ` in quotes: `\"$.a[0]\"`");
+    }
+    diagnostic
 }
 
 fn text(error: &Error) -> String {

@@ -37,18 +37,31 @@ pub(super) fn skeleton(mut root: Node, source: &Arc<Source>, diagnostics: &mut D
     drop_empty_sections(&mut root);
     not_available(&mut root, source, diagnostics);
     let whole = block(&hollow(&root), label("", "suite", "suite", root.span), source);
-    let spec: Option<SuiteSpec> = whole.settings(diagnostics);
+    let spec: Option<SuiteSpec> = whole.draft(diagnostics).map(|draft| draft.settings);
     let taker = Taker { root: &root, source };
     let dataset = taker.dataset();
     let targets = taker.targets(diagnostics);
     let (models, evaluators) = (taker.models(diagnostics), taker.evaluators(diagnostics));
     let targets = if root.get("targets").is_some() { targets } else { taker.recorded() };
-    let (name, run) = spec.map_or_else(Default::default, |spec| (spec.name, spec.run.unwrap_or_default()));
+    // Other problems do not take the name away.
+    let written = root.get("name").and_then(|entry| match &entry.value.content {
+        Content::Text(text) => Some(text.to_string()),
+        _ => None,
+    });
+    let run_block = taker.whole("run");
+    let (name, run) = match spec {
+        Some(spec) => (spec.name, spec.run),
+        // Its problems are told above; what can be read of it is still checked.
+        None => (
+            written.unwrap_or_default(),
+            run_block.as_ref().and_then(|run| run.draft(&mut Diagnostics::default())).map(|draft| draft.settings),
+        ),
+    };
     Skeleton {
         name,
-        run,
+        run: run.unwrap_or_default(),
         record: record(&root),
-        run_block: taker.whole("run"),
+        run_block,
         dataset,
         targets,
         models,
@@ -101,10 +114,7 @@ fn not_available(root: &mut Node, source: &Arc<Source>, diagnostics: &mut Diagno
             "remove it, or write `batch_size: 1`",
         );
     }
-    for (key, help) in [
-        ("budget", "remove it; nothing would stop the run at this cost"),
-        ("mode", "remove it; calls are made one by one"),
-    ] {
+    for (key, help) in [("mode", "remove it; calls are made one by one")] {
         if let Some(entry) = run.value.take(key) {
             refuse(entry.key_span, &format!("`{key}` is not available in this version"), help);
         }

@@ -1,7 +1,7 @@
 //! The skeleton of a suite as written: what this room reads itself. Everything inside a block belongs to the block's owner.
 
 use std::collections::BTreeMap;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -77,7 +77,8 @@ pub(super) enum OneOrMany {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunSpec {
-    /// Calls in flight at most, for each endpoint: a number, or `auto` (the default), which is 4.
+    /// Calls in flight at most, for each endpoint: a number, or `auto` (the default): as many as the endpoint keeps up with, up to 64
+    /// for a model, 16 for a service, and the number of processors for a program.
     pub workers: Option<Workers>,
     /// Judge questions packed into one request; only 1 for now.
     #[schemars(range(min = 1, max = 1))]
@@ -93,6 +94,8 @@ pub(super) struct RunSpec {
     pub deadline: Option<Period>,
     /// When failed calls are tried again.
     pub retry: Option<RetrySpec>,
+    /// What the run may spend; what is left then is not measured, the exit code is 3, and a later run goes on there.
+    pub budget: Option<BudgetSpec>,
     /// Experiment parameters of any form, kept with the run and compared with the baseline's.
     #[expect(dead_code, reason = "read as written")]
     pub record: Option<Map<String, Value>>,
@@ -142,6 +145,21 @@ pub(super) struct RetrySpec {
     pub attempts: Option<NonZeroU32>,
     /// Time for one call with all its attempts (default: 10m).
     pub max_elapsed: Option<Period>,
+}
+
+/// What the run may spend. Answers from the ledger cost nothing.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BudgetSpec {
+    /// US dollars, for models that have a `price`.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub usd: Option<f64>,
+    /// Tokens, sent and received together.
+    pub tokens: Option<NonZeroU64>,
+    /// Requests, repeated ones included.
+    pub requests: Option<NonZeroU64>,
+    /// Time after which no further call is made; those in flight are waited for.
+    pub time: Option<Period>,
 }
 
 /// `auto` or a number.

@@ -8,18 +8,63 @@ use super::locate::{escape, unescape};
 use super::{Block, block::Written};
 use crate::text::duration;
 
-/// The settings that `block` holds.
-///
-/// # Errors
-/// Every finding, at least one.
-pub(super) fn settings<T: DeserializeOwned + schemars::JsonSchema>(block: &Block) -> Result<T, Vec<Finding>> {
+/// Rounds of leaving out what is wrong: each takes away one level of nesting at least, and settings have a handful.
+const MOST_ROUNDS: usize = 8;
+
+/// The settings that `block` holds, as far as they can be read, and every finding. Without findings they are whole; with findings what
+/// is wrong is left out of them, with what cannot stand without it.
+pub(super) fn settings<T: DeserializeOwned + schemars::JsonSchema>(block: &Block) -> (Option<T>, Vec<Finding>) {
     let schema = schemars::SchemaGenerator::default().into_root_schema_for::<T>().to_value();
     let mut value = match &block.value {
         Value::Null => Value::Object(Map::new()),
         value => value.clone(),
     };
-    let findings = examine(&mut value, &schema, block)?;
-    if findings.is_empty() { read(value, block) } else { Err(findings) }
+    let mut all: Vec<Finding> = Vec::new();
+    for _ in 0..MOST_ROUNDS {
+        // What a round finds beyond the first reading follows from what was left out.
+        let wrong = match examine(&mut value, &schema, block) {
+            Err(findings) => return (None, or(all, findings)),
+            Ok(findings) if findings.is_empty() => match read(value.clone(), block) {
+                Ok(settings) => return (Some(settings), all),
+                Err(findings) => {
+                    let new = |finding: &Finding| all.iter().all(|known| !known.pointer.starts_with(&finding.pointer));
+                    let told: Vec<Finding> = findings.iter().filter(|finding| new(finding)).cloned().collect();
+                    all.extend(told);
+                    findings
+                }
+            },
+            Ok(findings) => {
+                all = or(all, findings.clone());
+                findings
+            }
+        };
+        if !leave_out(&mut value, &wrong) {
+            break;
+        }
+    }
+    (None, all)
+}
+
+fn or(first: Vec<Finding>, second: Vec<Finding>) -> Vec<Finding> {
+    if first.is_empty() { second } else { first }
+}
+
+/// Takes what is wrong out of the mappings around it; false where the whole is wrong. Lists are left out whole, so that the places of
+/// their entries stay true.
+fn leave_out(value: &mut Value, findings: &[Finding]) -> bool {
+    findings.iter().all(|finding| {
+        let mut pointer = finding.pointer.as_str();
+        while let Some((parent, key)) = pointer.rsplit_once('/') {
+            match value.pointer_mut(parent) {
+                Some(Value::Object(map)) => {
+                    map.remove(&*unescape(key));
+                    return true;
+                }
+                _ => pointer = parent,
+            }
+        }
+        false
+    })
 }
 
 /// Checks `value`; numbers where a text is asked for become the text that stands in the file.

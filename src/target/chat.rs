@@ -8,9 +8,9 @@ use super::values::{ContextForm, lookup, template, unfilled};
 use super::{BuildContext, Kind, Target, with_receipt};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Answer, Case, Failure, Spent};
-use crate::net::{BoxFuture, Deadlines, Purpose, Response, Transport, exchange_counted};
+use crate::net::{BoxFuture, Deadlines, Purpose, Response, Transport, exchange};
 use crate::provider::{ChatRequest, Message, Model, Role};
-use crate::suite::{Block, Period};
+use crate::suite::{Block, Draft, Period};
 use crate::text::suggest;
 use crate::text::template::{FillError, Template};
 
@@ -46,7 +46,7 @@ struct Chat {
 }
 
 fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Target>> {
-    let settings: ChatSettings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<ChatSettings>(diagnostics)?;
     let prompt = template(block, "/prompt", settings.prompt.as_deref().unwrap_or(PROMPT), diagnostics);
     let system = match &settings.system {
         Some(text) => template(block, "/system", text, diagnostics).map(Some),
@@ -54,6 +54,9 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
     };
     let model = model(block, &settings.model, context, diagnostics);
     let (model, prompt, system) = (model?, prompt?, system?);
+    if !sound {
+        return None;
+    }
     let own_timeout = settings.timeout.is_some();
     let deadlines = context.deadlines(settings.timeout.map(|period| period.0));
     Some(Box::new(Chat { model, prompt, system, deadlines, own_timeout }))
@@ -94,7 +97,7 @@ impl Target for Chat {
                 let spent = Spent { usage: reply.usage, cost: reply.cost };
                 Ok((reply, spent))
             };
-            let (reply, receipt) = exchange_counted(transport, &call, read).await.map_err(blame)?;
+            let (reply, receipt) = exchange(transport, &call, read).await.map_err(blame)?;
             let contexts = if self.shows_contexts() { case.contexts.clone() } else { Vec::new() };
             let answer =
                 Answer { text: reply.text, contexts, usage: reply.usage, cost: reply.cost, ..Answer::default() };

@@ -13,11 +13,12 @@ use super::paths::{Paths, UsagePaths, Written};
 use super::values::{ContextForm, lookup, template, unfilled};
 use super::{BuildContext, Kind, Target, with_receipt};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Answer, Case, Failure, Secret};
+use crate::domain::{Answer, Case, EndpointLimits, Failure, Secret, Spent};
 use crate::net::{
-    BoxFuture, Call, CommandRequest, Deadlines, Dialect, Purpose, Rejection, Request, Response, Transport, exchange,
+    BoxFuture, Call, CommandRequest, Deadlines, Dialect, Expected, Purpose, Rejection, Request, Response, Route,
+    Transport, exchange,
 };
-use crate::suite::{Block, Period};
+use crate::suite::{Block, Draft, Period};
 use crate::text::template::{FillError, Template};
 
 pub(super) const KIND: Kind = Kind {
@@ -51,6 +52,8 @@ struct CommandSettings {
     env: Option<BTreeMap<String, String>>,
     /// How long it may run (default: the run's `timeout`); then it is killed with everything it started.
     timeout: Option<Period>,
+    /// How many may run at the same time, and how often one is started.
+    limits: Option<EndpointLimits>,
 }
 
 /// The settings, or the list of program and arguments alone.
@@ -59,7 +62,7 @@ struct CommandSettings {
 #[expect(dead_code, reason = "the form of the schema; the two are read apart for better messages")]
 enum CommandForm {
     Argv(#[schemars(length(min = 1))] Vec<String>),
-    Settings(CommandSettings),
+    Settings(Box<CommandSettings>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -94,12 +97,13 @@ struct Command {
     credentials: Vec<(String, Secret)>,
     folder: PathBuf,
     deadlines: Deadlines,
+    limits: EndpointLimits,
 }
 
 fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Target>> {
     let short = block.value.is_array().then(|| short_form(block));
     let block = short.as_ref().unwrap_or(block);
-    let settings: CommandSettings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<CommandSettings>(diagnostics)?;
     let argv = argv(block, &settings.argv, diagnostics);
     let environment = environment(block, settings.env.unwrap_or_default(), diagnostics);
     let structured = settings.answer.is_some() || settings.contexts.is_some() || settings.context_ids.is_some();
@@ -123,11 +127,15 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
         ),
     };
     let (argv, (environment, credentials), paths) = (argv?, environment?, paths?);
+    if !sound {
+        return None;
+    }
     Some(Box::new(Command {
         endpoint: block.name.clone(),
         argv,
         program: settings.argv.first().cloned().unwrap_or_default(),
         stdin: settings.stdin.unwrap_or(Stdin::Json),
+        limits: settings.limits.unwrap_or_default(),
         stdout,
         paths,
         environment,
@@ -197,7 +205,11 @@ impl Target for Command {
     ) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(async move {
             let call = self.call(case, trial).map_err(|error| unfilled(&error))?;
-            let read = |response: &Response| self.read(response);
+            let read = |response: &Response| {
+                let answer = self.read(response)?;
+                let spent = Spent { usage: answer.usage, cost: answer.cost };
+                Ok((answer, spent))
+            };
             let (answer, receipt) = exchange(transport, &call, read).await.map_err(blame)?;
             Ok(with_receipt(answer, receipt))
         })
@@ -231,7 +243,10 @@ impl Command {
             deadlines: self.deadlines,
             trial,
             redirects: false,
+            route: Route::Direct,
             what: format!("answer to case {}", case.id),
+            limits: self.limits,
+            expected: Expected::default(),
         })
     }
 

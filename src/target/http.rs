@@ -14,13 +14,13 @@ use super::paths::{Paths, UsagePaths, Written, malformed};
 use super::values::{ContextForm, json_template, lookup, template, unfilled};
 use super::{BuildContext, Kind, Target, with_receipt};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Answer, Case, Failure, FailureKind, Secret};
+use crate::domain::{Answer, Case, EndpointLimits, Failure, FailureKind, Secret, Spent};
 use crate::net::{
-    BoxFuture, Call, Deadlines, Dialect, HttpRequest, Purpose, Rejection, Request, Response, Transport, check_address,
-    classify, exchange, first_words, shown,
+    BoxFuture, Call, Deadlines, Dialect, Expected, HttpRequest, Purpose, Rejection, Request, Response, Route,
+    Transport, check_address, classify, exchange, first_words, shown,
 };
 use crate::provider::Headers;
-use crate::suite::{Block, Period};
+use crate::suite::{Block, Draft, Period};
 use crate::text::template::{FillError, JsonTemplate, Template};
 
 pub(super) const KIND: Kind = Kind {
@@ -62,6 +62,8 @@ struct HttpSettings {
     redirects: Option<Redirects>,
     /// Time for one attempt (default: the run's).
     timeout: Option<Period>,
+    /// What the service takes.
+    limits: Option<EndpointLimits>,
 }
 
 /// A status code, or a class of them such as `2xx`.
@@ -125,6 +127,7 @@ struct Http {
     statuses: Option<Vec<StatusRule>>,
     redirects: Redirects,
     deadlines: Deadlines,
+    limits: EndpointLimits,
 }
 
 enum Body {
@@ -134,7 +137,7 @@ enum Body {
 }
 
 fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Target>> {
-    let settings: HttpSettings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<HttpSettings>(diagnostics)?;
     let url = address(block, &settings.url, diagnostics);
     let method = method(block, settings.method.as_deref(), diagnostics);
     let written = settings.headers.unwrap_or_default();
@@ -165,6 +168,9 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
         diagnostics,
     );
     let (url, method, (headers, credentials), body, paths) = (url?, method?, headers?, body?, paths?);
+    if !sound {
+        return None;
+    }
     Some(Box::new(Http {
         endpoint: block.name.clone(),
         method,
@@ -175,6 +181,7 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
         paths,
         statuses: settings.status,
         redirects: settings.redirects.unwrap_or(Redirects::Error),
+        limits: settings.limits.unwrap_or_default(),
         deadlines: context.deadlines(settings.timeout.map(|period| period.0)),
     }))
 }
@@ -245,7 +252,11 @@ impl Target for Http {
                 Request::Http(request) => check_address(&request.url).map(|url| shown(&url)).unwrap_or_default(),
                 Request::Command(_) => String::new(),
             };
-            let read = |response: &Response| self.read(response, &address);
+            let read = |response: &Response| {
+                let answer = self.read(response, &address)?;
+                let spent = Spent { usage: answer.usage, cost: answer.cost };
+                Ok((answer, spent))
+            };
             let (answer, receipt) = exchange(transport, &call, read).await.map_err(blame)?;
             Ok(with_receipt(answer, receipt))
         })
@@ -291,7 +302,10 @@ impl Http {
             deadlines: self.deadlines,
             trial,
             redirects: self.redirects == Redirects::Follow,
+            route: Route::Direct,
             what: format!("answer to case {}", case.id),
+            limits: self.limits,
+            expected: Expected::default(),
         })
     }
 

@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostics;
 use crate::domain::{Answer, Case, Failure, FailureKind};
 use crate::net::{BoxFuture, Transport};
 use crate::rows::{Recorded, RecordedSettings};
-use crate::suite::Block;
+use crate::suite::{Block, Draft};
 
 pub(super) const KIND: Kind = Kind {
     name: "recorded",
@@ -24,7 +24,12 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
     if nothing {
         return Some(Box::new(Source::Rows));
     }
-    let settings: RecordedSettings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<RecordedSettings>(diagnostics)?;
+    if !sound {
+        // Rows that are read by half of the settings would seem to be wrong.
+        Recorded::check(&settings, context.suite, block, diagnostics);
+        return None;
+    }
     match Recorded::open(&settings, context.suite, block) {
         Ok(recorded) => Some(Box::new(Source::File(Box::new(recorded)))),
         Err(problems) => {

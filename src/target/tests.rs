@@ -46,6 +46,7 @@ fn suite() -> Suite {
         gate: None,
         reports: None,
         run: RunSettings {
+            budget: crate::suite::Budget::default(),
             workers: None,
             trials: 1,
             timeout: Duration::from_secs(5),

@@ -28,6 +28,20 @@ pub fn collapse_space(text: &str) -> String {
     collapsed
 }
 
+/// The characters of [`collapse_space`] of [`strip_invisible`] of the text, one by one, without a copy.
+pub fn collapsed(text: &str) -> impl Iterator<Item = char> + '_ {
+    let mut rest = text.chars().filter(|c| !is_invisible(*c)).peekable();
+    let mut begun = false;
+    std::iter::from_fn(move || {
+        let mut space = false;
+        while rest.next_if(|c| is_space(*c)).is_some() {
+            space = true;
+        }
+        rest.peek()?;
+        if std::mem::replace(&mut begun, true) && space { Some(' ') } else { rest.next() }
+    })
+}
+
 /// Lower case, white space collapsed: the form in which two passages are compared.
 pub fn fold(text: &str) -> String {
     collapse_space(&text.to_lowercase())

@@ -66,8 +66,12 @@ fn flags_stand_under_the_heading_of_their_file() {
     let help = out(&scoregate(&root(), &["run", "--help"]));
     for (heading, flag) in [
         ("Input:", "[SUITE]"),
+        ("Selection:", "--only-failed"),
+        ("Selection:", "--shard"),
         ("Run:", "--workers"),
         ("Run:", "--ledger"),
+        ("Run:", "--record"),
+        ("Run:", "--replay"),
         ("Gate:", "--baseline"),
         ("Report:", "--out"),
         ("Host:", "--no-comment"),

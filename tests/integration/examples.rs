@@ -62,7 +62,7 @@ fn project() -> tempfile::TempDir {
         .map(|at| {
             let row = serde_json::json!({
                 "id": format!("q{at}"), "question": format!("Question {at}?"),
-                "gold": "An answer", "relevant_ids": ["d1"], "topic": "search", "lang": "en",
+                "gold": "An answer", "answer": "An answer", "relevant_ids": ["d1"], "topic": "search", "lang": "en",
                 "tags": ["critical"], "contexts": ["A passage"],
             });
             format!("{row}\n")
@@ -143,7 +143,11 @@ fn every_workflow_in_the_documents_is_right() {
         }
         for line in example.text.lines().filter(|line| line.contains("uses: ") && line.contains('@')) {
             let (_, used) = line.split_once("uses: ").expect("an action");
-            assert!(ci.contains(used.trim()), "{}: CI uses another version than {used}", example.place);
+            let (action, version) = used.split_once('@').expect("a version");
+            let commit = version.split(' ').next().unwrap_or_default();
+            assert!(commit.len() == 40 && version.contains(" # v"), "{}: {used} is not pinned", example.place);
+            let known = ci.contains(&format!("{action}@"));
+            assert!(!known || ci.contains(used.trim()), "{}: CI uses another version than {used}", example.place);
         }
         let jobs: Vec<&Value> =
             value["jobs"].as_object().into_iter().flat_map(|jobs| jobs.values()).chain([&value]).collect();
@@ -195,7 +199,7 @@ fn the_suite_reference_has_every_key() {
     let mut lacking = missing(&schema, head, "suite");
     for (name, part) in schema["$defs"].as_object().expect("parts") {
         let room = match name.split('.').next().expect("a name") {
-            "RunSpec" | "RetrySpec" | "LedgerSettings" => "run",
+            "RunSpec" | "RetrySpec" | "BudgetSpec" | "LedgerSettings" => "run",
             "dataset" => "dataset",
             "target" => "targets",
             "model" => "models",

@@ -174,3 +174,79 @@ fn a_baseline_file_may_hold_several_runs() {
     assert!(!same.contains("FAILED"), "{same}");
     check(place.path(), &["compare", "base.jsonl", "run.jsonl"], 2);
 }
+
+/// Found before anything is paid for, with the place and what is there instead.
+#[test]
+fn a_must_pass_selector_that_selects_nothing_is_2() {
+    let row = "{\"id\":\"a\",\"input\":\"?\",\"reference\":\"yes\",\"answer\":\"yes\",\"tags\":[\"critical\"]}\n";
+    let suite = format!("{SUITE}gate:\n  must_pass: {{ ids: [a, b], tags: [critcal, critical] }}\n");
+    for command in ["run", "check"] {
+        let said = check(folder(&[("scoregate.yaml", &suite), ("data.jsonl", row)]).path(), &[command], 2);
+        assert!(said.contains("no case has the id `b`") && said.contains("scoregate.yaml:7:"), "{said}");
+        assert!(said.contains("did you mean `critical`?"), "{said}");
+        assert!(said.contains("2 problems"), "{said}");
+    }
+    let untagged = folder(&[("scoregate.yaml", &suite), ("data.jsonl", GOOD)]);
+    assert!(check(untagged.path(), &["run"], 2).contains("no case has any tag"));
+}
+
+/// Without a baseline a missed threshold names the cases that miss it, the worst first.
+#[test]
+fn a_missed_threshold_shows_its_cases() {
+    let suite = format!("{SUITE}gate:\n  metrics:\n    exact_match: {{ min: 0.8 }}\n");
+    let place = folder(&[("scoregate.yaml", &suite), ("data.jsonl", BAD)]);
+    let said = check(place.path(), &["run"], 1);
+    assert!(said.contains("Cases that failed") && said.contains("a  exact_match 0"), "{said}");
+}
+
+/// What a killed run left in the reports' folder goes with the next run; what others hold, or call so, stays.
+#[cfg(unix)]
+#[test]
+fn temporary_files_of_killed_runs_are_removed() {
+    let place = folder(&[("scoregate.yaml", SUITE), ("data.jsonl", GOOD)]);
+    let out = place.path().join("scoregate-out");
+    std::fs::create_dir(&out).expect("a folder");
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let leave = |name: &str| {
+        let file = std::fs::File::create(out.join(name)).expect("a file");
+        file.set_modified(long_ago).expect("a time");
+        file
+    };
+    drop(leave(".scoregate-dead01"));
+    drop(leave("scoregate-mine"));
+    let held = leave(".scoregate-alive1");
+    held.lock().expect("a lock");
+    check(place.path(), &["run"], 0);
+    assert!(!out.join(".scoregate-dead01").exists());
+    assert!(out.join(".scoregate-alive1").exists() && out.join("scoregate-mine").exists());
+}
+
+/// Where a folder cannot be written the message says which, and what to do.
+#[test]
+fn a_folder_that_cannot_be_written_is_named_with_the_way_out() {
+    let place = folder(&[("scoregate.yaml", SUITE), ("data.jsonl", GOOD), ("blocked", "a file")]);
+    let said = check(place.path(), &["run", "--out", "blocked/out"], 3);
+    assert!(said.contains("`blocked/out` cannot be written") && said.contains("`--out DIR`"), "{said}");
+}
+
+#[test]
+fn bad_lines_of_scores_are_told_in_plain_words_at_their_lines() {
+    let lines = "{\"case\":\"a\",\"metric\":\"q\",\"value\":1}\n{\"case\":\"b\",\"metric\":\"q\",\"value\":\"0.9\"}\nnonsense\n{\"case\":\"c\"}\n";
+    let twice = "{\"case\":\"a\",\"metric\":\"q\",\"value\":1}\n{\"case\":\"a\",\"metric\":\"q\",\"value\":0}\n{\"case\":\"b\",\"metric\":\"q\",\"value\":0}\n";
+    let place = folder(&[("bad.jsonl", lines), ("twice.jsonl", twice), ("empty.jsonl", "")]);
+    let said = check(place.path(), &["compare", "bad.jsonl"], 2);
+    assert!(said.contains("`value` must be a number") && said.contains("bad.jsonl:2:"), "{said}");
+    assert!(said.contains("not JSON") && said.contains("missing key `metric`"), "{said}");
+    assert!(check(place.path(), &["compare", "twice.jsonl"], 2).contains("twice.jsonl:2:"));
+    assert!(check(place.path(), &["compare", "empty.jsonl"], 2).contains("empty.jsonl: the file is empty"));
+    let said = check(place.path(), &["baseline", "show", "bad.jsonl"], 3);
+    assert!(said.contains("no baseline") && said.contains("scoregate baseline update"), "{said}");
+}
+
+/// A JSONPath without quotes between braces is the mistake that everybody makes once.
+#[test]
+fn a_bracket_between_braces_is_told_to_need_quotes() {
+    let suite = format!("{SUITE}targets:\n  app: {{ http: {{ url: \"http://127.0.0.1:9\", answer: $.a[0].b }} }}\n");
+    let said = check(folder(&[("scoregate.yaml", &suite), ("data.jsonl", GOOD)]).path(), &["check"], 2);
+    assert!(said.contains("in quotes") && said.contains("scoregate.yaml:7:"), "{said}");
+}

@@ -3,6 +3,13 @@
 #[cfg(unix)]
 mod action;
 mod baselines;
+#[cfg(unix)]
+#[path = "support/batch_server.rs"]
+mod batch_server;
+#[cfg(unix)]
+mod batches;
+#[cfg(unix)]
+mod cassettes;
 #[path = "support/chat_server.rs"]
 mod chat_server;
 #[path = "support/command.rs"]
@@ -21,6 +28,7 @@ mod ledger;
 #[cfg(unix)]
 mod live;
 mod logs;
+mod problems;
 #[cfg(unix)]
 mod programs;
 mod quickstart;
@@ -30,6 +38,8 @@ mod raw_server;
 mod runner;
 #[cfg(unix)]
 mod runs;
+mod selection;
+mod shards;
 #[path = "support/tls_server.rs"]
 mod tls_server;
 mod verdicts;

@@ -23,3 +23,14 @@ pub(in crate::cli) struct ResultsInput {
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) suite: Option<PathBuf>,
 }
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(in crate::cli) struct ShardsInput {
+    /// The results of every shard, in any order: results.jsonl files, or the folders that hold them
+    #[arg(required = true, value_name = "SHARD")]
+    pub(in crate::cli) shards: Vec<PathBuf>,
+    /// The suite that the shards ran
+    #[arg(long, value_name = "FILE", default_value = "scoregate.yaml")]
+    pub(in crate::cli) suite: PathBuf,
+}

@@ -8,17 +8,19 @@ mod ledger;
 mod output;
 mod report;
 mod run;
+mod select;
 
 use clap::{Args, Parser, Subcommand};
 
 pub(super) use baseline::{BaselineArgs, BaselineCommand};
 pub(super) use gate::GateArgs;
 pub(super) use host::HostArgs;
-pub(super) use input::{ResultsInput, SuiteInput};
+pub(super) use input::{ResultsInput, ShardsInput, SuiteInput};
 pub(super) use ledger::{LedgerArgs, LedgerCommand, PruneArgs, StatsFormat};
 pub(super) use output::{Format, OutputArgs};
 pub(super) use report::ReportArgs;
-pub(super) use run::{LedgerChoice, MeasureArgs};
+pub(super) use run::{LedgerChoice, MeasureArgs, RecordMode};
+pub(super) use select::{SelectArgs, ShardWish};
 
 /// Decides whether a change to an LLM or RAG application may merge.
 #[derive(Debug, Parser)]
@@ -36,9 +38,11 @@ pub(super) enum Command {
     /// Evaluate, gate and report
     Run(RunArgs),
     /// Validate a suite and its data without calling anything
-    Check(SuiteInput),
+    Check(CheckArgs),
     /// Gate from result files
     Compare(CompareArgs),
+    /// Join the shards of one run, then gate and report
+    Merge(MergeArgs),
     /// Look at a baseline, or accept a run into it
     Baseline(BaselineArgs),
     /// Look at the kept answers of paid calls, or remove old ones
@@ -54,7 +58,29 @@ pub(super) struct RunArgs {
     #[command(flatten)]
     pub(super) input: SuiteInput,
     #[command(flatten)]
+    pub(super) select: SelectArgs,
+    #[command(flatten)]
     pub(super) measure: MeasureArgs,
+    #[command(flatten)]
+    pub(super) gate: GateArgs,
+    #[command(flatten)]
+    pub(super) report: ReportArgs,
+    #[command(flatten)]
+    pub(super) host: HostArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    pub(super) input: SuiteInput,
+    #[command(flatten)]
+    pub(super) select: SelectArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct MergeArgs {
+    #[command(flatten)]
+    pub(super) input: ShardsInput,
     #[command(flatten)]
     pub(super) gate: GateArgs,
     #[command(flatten)]

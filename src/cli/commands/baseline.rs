@@ -11,7 +11,7 @@ use crate::cli::screen;
 use crate::domain::{Baseline, BaselineCase, BaselineRun, Env, MetricName};
 use crate::report::escape::terminal;
 use crate::report::number::{self, NONE, counted};
-use crate::store::{Lock, Texts, accept, pool, read_baseline, read_results, render_baseline, write_atomic};
+use crate::store::{Lock, Texts, accept, pool, read_baseline, read_results, render_baseline, tidy, write_atomic};
 
 /// Characters of a name, an id or a path.
 const NAME: usize = 200;
@@ -43,6 +43,13 @@ fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(), Failed>
     if !run.completion.as_ref().is_some_and(|end| end.complete) {
         return refused("the run is not complete, so it cannot be a baseline");
     }
+    if let Some(part) = run.header.shard {
+        return refused(&format!("this is only shard {} of a run; join all shards with `scoregate merge`", part.shard));
+    }
+    if let Some(selection) = &run.header.selection {
+        let words = selection.words(run.header.cases);
+        return refused(&format!("a run of some cases cannot be a baseline ({words})"));
+    }
     if run.header.filtered {
         return refused("a filtered run cannot be a baseline");
     }
@@ -56,13 +63,18 @@ fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(), Failed>
     let name = to.file_name().unwrap_or_default().to_string_lossy();
     // What is read here must be what is replaced.
     let _alone = Lock::wait(&to.with_file_name(format!(".{name}.lock")))?;
+    tidy(to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")));
     if add {
         baseline = pool(read(to)?, baseline).map_err(Failed::CouldNot)?;
     }
     write_atomic(to, render_baseline(&baseline)?.as_bytes())?;
     let cases = counted(baseline.cases.len() as u64, "case", "cases");
-    let (id, place) = (terminal(&run.header.id, NAME), terminal(&to.display().to_string(), NAME));
-    screen::out(&format!("accepted {cases} of run {id} into {place}\n"));
+    let place = terminal(&to.display().to_string(), NAME);
+    let of = match &*run.header.id {
+        "" => String::new(),
+        id => format!(" of run {}", terminal(id, NAME)),
+    };
+    screen::out(&format!("accepted {cases}{of} into {place}\n"));
     Ok(())
 }
 
@@ -74,14 +86,15 @@ fn of_pull_request(env: &Env) -> bool {
 }
 
 fn shown(baseline: &Baseline) -> String {
-    let mut text = format!("suite   {}\n", terminal(&baseline.suite, NAME));
+    let suite = if baseline.suite.is_empty() { NONE.to_owned() } else { terminal(&baseline.suite, NAME) };
+    let mut text = format!("suite   {suite}\n");
     for run in &baseline.runs {
         let part =
             |value: &Option<String>| value.as_deref().map_or_else(|| NONE.to_owned(), |text| terminal(text, NAME));
         let _ = writeln!(
             text,
             "run     {}  commit {}  date {}  by {}  trials {}",
-            terminal(&run.id, NAME),
+            if run.id.is_empty() { NONE.to_owned() } else { terminal(&run.id, NAME) },
             part(&run.commit),
             part(&run.date),
             part(&run.by),

@@ -5,9 +5,9 @@ use std::path::Path;
 use crate::cli::args::{CompareArgs, Format, OutputArgs, ReportArgs, ResultsInput};
 use crate::cli::ending::Ending;
 use crate::cli::exit_code::ExitCode;
-use crate::cli::failure::Failed;
+use crate::cli::failure::{Failed, in_line};
 use crate::cli::{reference, reports, screen};
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{Env, MetricSpec, Redactor, Run};
 use crate::gate::{BaselineState, Policy, judge};
 use crate::report;
@@ -53,11 +53,12 @@ fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor) ->
 /// The run under test; a file of several runs leaves open which one.
 fn one_run(path: &Path, declared: &[MetricSpec]) -> Result<Run, Failed> {
     let mut runs = read_runs(path, declared).map_err(|error| match error {
-        StoreError::Corrupt { .. } => Failed::usage(
-            "bad-results",
-            error.to_string(),
-            "name a results file that scoregate wrote, or lines of case, metric and value",
-        ),
+        StoreError::Corrupt { path, line, problem } => {
+            let message = if line == 0 { format!("{}: {problem}", path.display()) } else { problem };
+            let problem = Diagnostic::error("bad-results", message)
+                .help("name a results file that scoregate wrote, or lines of case, metric and value");
+            Failed::Wrong(in_line(&path, line, None, problem).into())
+        }
         error => error.into(),
     })?;
     match (runs.pop(), runs.is_empty()) {

@@ -5,5 +5,6 @@ pub(super) mod check;
 pub(super) mod compare;
 pub(super) mod completions;
 pub(super) mod ledger;
+pub(super) mod merge;
 pub(super) mod run;
 pub(super) mod schema;

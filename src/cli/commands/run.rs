@@ -1,119 +1,120 @@
 //! `scoregate run [SUITE]`: the only place that knows what follows what.
 
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cli::args::{GateArgs, HostArgs, LedgerChoice, MeasureArgs, ReportArgs, RunArgs, SuiteInput};
+use crate::cli::cassette::{self, Source};
+use crate::cli::conclude::Measured;
 use crate::cli::ending::Ending;
-use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
-use crate::cli::prepare::{Prepared, prepare};
+use crate::cli::prepare::{Prepared, divided, prepare};
 use crate::cli::publish::Comment;
 use crate::cli::signals::Caught;
 use crate::cli::{ledger, publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
-use crate::domain::{Decision, Env, Event, EventSink, FailureKind, MetricSpec, RetryClass, Run, Verdict};
-use crate::engine::{self, Caller, Cancel, Plan, Stop, cancellation};
+use crate::domain::{Env, Event, EventSink, FailureKind, Part, RetryClass, Run};
+use crate::engine::{self, Batcher, Caller, CallerSettings, Cancel, Pace, Plan, RetryPolicy, Stop, Tape, cancellation};
 use crate::evaluator;
-use crate::gate::judge;
+use crate::gate::BaselineState;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
 use crate::report;
-use crate::report::escape::terminal;
-use crate::store::Ledger;
-use crate::suite::Suite;
-
-/// Where the reports go if nobody says otherwise.
-const FOLDER: &str = "scoregate-out";
-/// Characters of a path.
-const PATH: usize = 500;
+use crate::store::{Batches, Ledger, StoreError};
+use crate::suite::{self, Budget, Suite};
 
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Failed> {
     let RunArgs {
-        input: SuiteInput { suite },
-        measure: MeasureArgs { workers, ledger },
+        input: SuiteInput { suite: file },
+        select,
+        measure: MeasureArgs { workers, ledger, record, record_mode, replay },
         gate: GateArgs { baseline },
         report: ReportArgs { out },
         host: HostArgs { no_comment },
     } = args;
+    let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let stop = |failed: Failed| {
-        publish::stopped(&failed, env);
+        // The comment belongs to who joins the shards.
+        let commented = comment == Comment::Yes && select.shard.is_none();
+        let key = commented.then(|| suite::name(file, env)).flatten();
+        publish::stopped(&failed, publish::Started { key, since: &since }, env);
         failed
     };
-    let mut prepared = prepare(suite, env).map_err(stop)?;
-    if let Some(workers) = workers {
-        prepared.plan.limits.workers = usize::from(*workers);
+    // Nothing is sent in a replay, so credentials may be missing.
+    let prepared = match replay {
+        Some(_) => prepare(file, select, &env.clone().with_stand_ins()),
+        None => prepare(file, select, env),
+    };
+    let mut prepared = prepared.map_err(stop)?;
+    if let Some(workers) = workers.map(usize::from).and_then(NonZeroUsize::new) {
+        prepared.plan.limits.workers = Some(divided(workers, prepared.plan.header.shard));
     }
-    let named = prepared.reports.dir.clone().map(PathBuf::from);
-    let folder = out.clone().or(named).unwrap_or_else(|| PathBuf::from(FOLDER));
-    let comment = if *no_comment { Comment::No } else { Comment::Yes };
+    let folder = reports::folder(out.as_deref(), &prepared.reports);
     let redactor = prepared.plan.redactor.clone();
-    let ended = carry_out(prepared, baseline.as_deref(), *ledger, &folder, comment, env);
+    let source = match (replay, record) {
+        (Some(path), _) => Source::Cassette(path),
+        (None, Some(path)) => Source::Outside { ledger: *ledger, record: Some((path, *record_mode)) },
+        (None, None) => Source::Outside { ledger: *ledger, record: None },
+    };
+    let to = Destination { folder: &folder, comment, since: &since };
+    let ended = carry_out(prepared, baseline.as_deref(), source, &to, env);
     ended.map_err(|failed| stop(failed.masked(&redactor)))
+}
+
+/// Where the results go.
+struct Destination<'a> {
+    folder: &'a Path,
+    comment: Comment,
+    /// When the run began.
+    since: &'a str,
 }
 
 /// Measures, judges, reports, publishes.
 fn carry_out(
     prepared: Prepared,
     baseline: Option<&Path>,
-    ledger: Option<LedgerChoice>,
-    folder: &Path,
-    comment: Comment,
+    source: Source<'_>,
+    to: &Destination<'_>,
     env: &Env,
 ) -> Result<Ending, Failed> {
+    let Destination { folder, comment, since } = *to;
     let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
     let redactor = plan.redactor.clone();
     let baseline = match baseline {
-        Some(path) => reference::of_file(path, &scales(&plan.header.metrics))?,
-        None => reference::of_suite(&suite, &policy),
+        Some(path) => reference::of_file(path, &reference::scales(&plan.header.metrics))?,
+        // A shard is compared with nothing.
+        None if plan.header.shard.is_some() => BaselineState::NotAsked,
+        None => {
+            let baseline = reference::of_suite(&suite, &policy);
+            let mut told = reference::foretell(&suite, &policy, &baseline);
+            if !told.is_empty() {
+                told.map_texts(|text| redactor.redact(text));
+                screen::diagnostics(&told);
+            }
+            baseline
+        }
     };
     let _alone = reports::hold(folder)?;
-    let (run, caught) = measure(&suite, &dataset, plan, ledger, folder, env)?;
-    let mut verdict = judge(&run, &baseline, &policy);
-    if let Some(code) = caught.code() {
-        cancelled(&mut verdict, &run, code);
-    } else if let Some(why) = run.completion.as_ref().and_then(|end| end.reason.as_deref()) {
-        verdict.headline = format!("could not evaluate: the run is not complete: {why}");
-        (verdict.decision, verdict.exit_code) = (Decision::NotEvaluated, ExitCode::NotEvaluated.code());
-    }
-    let texts = reports::texts(&run)?;
-    let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
-    screen::out(&report::screen(&view, report::Screen::stdout()));
-    let written = reports::write(&view, &settings, folder);
-    screen::out(&format!("\nreports: {}\n", terminal(&folder.display().to_string(), PATH)));
-    let code = match &written {
-        Ok(()) => ExitCode::of(verdict.exit_code),
-        Err(_) => ExitCode::NotEvaluated,
-    };
-    let written = written.map_err(|lost| lost.masked(view.redactor()));
-    let finished = publish::Finished {
-        view: &view,
+    let tape = source.tape(&plan.header, &redactor)?;
+    let (run, caught) = measure(&suite, &dataset, plan, source.ledger(), tape.as_ref(), folder, env)?;
+    let recorded = tape.as_deref().map_or(Ok(()), |tape| cassette::ended(tape, &run));
+    let measured = Measured {
+        run: &run,
+        recorded,
+        cancelled: caught.code(),
         suite: &suite,
+        policy: &policy,
+        baseline: &baseline,
         settings: &settings,
         folder,
-        code,
-        written: written.is_ok(),
-        comment,
+        comment: if run.header.shard.is_some() { Comment::NotOfAShard } else { comment },
+        since,
+        redactor,
     };
-    finished.publish(env);
-    match written {
-        Ok(()) => Ok(Ending::because(code, view.redactor().redact(&verdict.headline))),
-        // The verdict is published with this code.
-        Err(lost) => Ok(lost.report()),
-    }
-}
-
-/// What was measured until then stays in the reports, and none of it is a decision.
-fn cancelled(verdict: &mut Verdict, run: &Run, code: ExitCode) {
-    let signal = if code == ExitCode::Interrupted { "SIGINT" } else { "SIGTERM or SIGHUP" };
-    let measured: usize = run.cases.iter().map(|case| case.trials.len()).sum();
-    let planned = run.header.outcomes();
-    verdict.headline = format!(
-        "cancelled by {signal}: {measured} of {planned} answers are here, and nothing is decided; run again, what was paid for \
-         is not paid again"
-    );
-    (verdict.decision, verdict.exit_code, verdict.partial) = (Decision::NotEvaluated, code.code(), true);
+    measured.conclude(env)
 }
 
 /// Runs the engine within a runtime of its own; says which signal came, if one did.
@@ -122,11 +123,13 @@ fn measure(
     dataset: &Dataset,
     plan: Plan,
     choice: Option<LedgerChoice>,
+    tape: Option<&Arc<Tape>>,
     folder: &Path,
     env: &Env,
 ) -> Result<(Run, Caught), Failed> {
     // Recorded answers cost nothing, so there is nothing to keep and nobody to call.
-    let calls = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
+    let asks = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
+    let calls = asks && tape.is_none_or(|tape| !tape.is_all());
     let ledger = if calls { Some(Arc::new(ledger::open(suite, choice, folder)?)) } else { None };
     let attempts: Arc<dyn Attempt> = if calls {
         Arc::new(Client::new(env).map_err(|error| Failed::CouldNot(error.to_string()))?)
@@ -160,15 +163,21 @@ fn measure(
         }
         let caught = signals::listen(canceller, Arc::clone(&events))
             .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
-        let retry = (suite.run.retry_attempts, suite.run.retry_max_elapsed);
-        let caller = Arc::new(Caller::new(
-            attempts,
-            ledger.clone(),
-            plan.limits.workers,
-            retry,
-            cancel.clone(),
-            Arc::clone(&events),
-        ));
+        let batcher = match plan.limits.pace {
+            Pace::Slots => None,
+            Pace::Batches => {
+                let register = ledger.as_ref().map(|ledger| batches(ledger)).transpose()?;
+                Some(Batcher::new(Arc::clone(&attempts), register, cancel.clone(), Arc::clone(&events))?)
+            }
+        };
+        let settings = CallerSettings {
+            workers: plan.limits.workers,
+            retry: RetryPolicy { attempts: suite.run.retry_attempts, max_elapsed: suite.run.retry_max_elapsed },
+            budget: budget(suite.run.budget, plan.header.shard),
+            shards: plan.header.shard.map_or(1, |part| part.shard.total() as usize),
+        };
+        let caller = Caller::new(attempts, ledger.clone(), settings, cancel.clone(), Arc::clone(&events));
+        let caller = Arc::new(caller.with_tape(tape.cloned()).with_batcher(batcher));
         let results = folder.join("results.jsonl");
         let run = engine::run(Arc::new(plan), dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;
         let ended = run.completion.as_ref().is_some_and(|end| end.complete) && !stopped.load(Ordering::Relaxed);
@@ -194,9 +203,32 @@ fn watch(ledger: &Arc<Ledger>, cancel: Cancel) {
     });
 }
 
-/// What the metrics are, for lines that say only their names. Such lines do not say what they were measured with.
-fn scales(metrics: &[MetricSpec]) -> Vec<MetricSpec> {
-    metrics.iter().map(|metric| MetricSpec { fingerprint: None, ..metric.clone() }).collect()
+/// What a shard may spend of what the run may; the time is everybody's.
+fn budget(whole: Budget, part: Option<Part>) -> Budget {
+    let Some(Part { shard, of: _ }) = part else { return whole };
+    let Budget { usd, tokens, requests, time } = whole;
+    Budget {
+        usd: usd.map(|usd| shard.share_of(usd)),
+        tokens: tokens.map(|tokens| shard.share(tokens)),
+        requests: requests.map(|requests| shard.share(requests)),
+        time,
+    }
+}
+
+/// The batches that earlier runs with this ledger left behind.
+fn batches(ledger: &Ledger) -> Result<Batches, Failed> {
+    match Batches::open(ledger.path(), jiff::Timestamp::now().as_second()) {
+        Err(StoreError::Busy { holder, .. }) => {
+            let path = ledger.path().display();
+            let message = format!("another run waits for the batches of the ledger `{path}`: {holder}");
+            Err(Failed::usage(
+                "ledger-in-use",
+                message,
+                "wait for it to end, or give this run a ledger of its own: `run.ledger`",
+            ))
+        }
+        other => Ok(other?),
+    }
 }
 
 fn asks(evaluator: &evaluator::Ready) -> bool {

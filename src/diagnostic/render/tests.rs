@@ -49,8 +49,12 @@ fn both_places_of_a_repeated_key_are_shown() {
 
 #[test]
 fn control_characters_are_shown_and_the_column_stays_true() {
-    let source =
-        Arc::new(Source { path: "a\u{1b}[31m.yaml".into(), text: "a\u{1b}[31m\u{202e}: bad".into(), first_line: 7 });
+    let source = Arc::new(Source {
+        path: "a\u{1b}[31m.yaml".into(),
+        text: "a\u{1b}[31m\u{202e}: bad".into(),
+        first_line: 7,
+        masked: Vec::new(),
+    });
     let text = show(Diagnostic::warning("odd", "odd \u{7}bell").at(&source, Span::new(7, 9, 3)));
     insta::assert_snapshot!(text, @r"
     warning[odd]: odd \u{7}bell

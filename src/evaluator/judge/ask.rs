@@ -10,7 +10,7 @@ use super::reading::{Contract, JudgeReading, Unusable, Why, read};
 use crate::domain::{
     Digest, Failure, FailureKind, Measurement, MetricName, Reading, RetryClass, ScoreKind, Side, Spent,
 };
-use crate::net::{BoxFuture, Deadlines, Purpose, Rejection, Response, Transport, exchange_counted};
+use crate::net::{BoxFuture, Deadlines, Purpose, Rejection, Response, Route, Transport, exchange};
 use crate::provider::{ChatRequest, Message, Model, Role};
 
 const SYSTEM: &str = include_str!("prompts/system.txt");
@@ -193,9 +193,14 @@ impl Judge {
             deadlines: self.deadlines,
             what: format!("{} of case {}", self.metric, subject.case.id),
         };
-        let call = self.model.chat.call(&request);
+        let asked_again = request.messages.iter().any(|message| message.role == Role::Assistant);
+        let mut call = self.model.chat.call(&request);
+        if asked_again {
+            // Another day for one reply in the right form would be too long.
+            call.route = Route::Direct;
+        }
         let seen = Mutex::new(Seen::default());
-        let result = exchange_counted(transport, &call, |response| {
+        let result = exchange(transport, &call, |response| {
             let (now, result) = self.look(subject, contract, response);
             let spent = now.spent;
             *seen.lock().unwrap_or_else(PoisonError::into_inner) = now;
@@ -244,6 +249,7 @@ impl Judge {
         let seen = Seen { spent: Spent { usage: reply.usage, cost: reply.cost }, unusable };
         let result = found.map_err(|unusable| Rejection {
             raw: Some(reply.text.clone()),
+            spent: seen.spent,
             ..Rejection::new(
                 unusable.why.kind(),
                 RetryClass::Unusable,

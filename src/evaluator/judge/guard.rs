@@ -2,7 +2,7 @@
 
 use super::reading::{JudgeReading, Said, objects_with_a_verdict, parse_tagged};
 use crate::domain::Digest;
-use crate::text::normalize::{collapse_space, strip_invisible};
+use crate::text::normalize::{collapsed, strip_invisible};
 
 /// The flag of scores whose answer holds what a judge's verdict looks like.
 pub const SPEAKS_TO_THE_JUDGE: &str = "speaks_to_the_judge";
@@ -12,6 +12,10 @@ const LABELS: [&str; 5] = ["verdict", "grade", "rating", "judgement", "judgment"
 
 /// Whether `text` holds a verdict line, a verdict object or a score tag, anywhere.
 pub fn speaks_to_the_judge(text: &str) -> bool {
+    // Each of the three has one of these in it.
+    if !text.contains([':', '：', '<']) {
+        return false;
+    }
     let text = strip_invisible(text);
     let lower = text.to_lowercase();
     LABELS.iter().any(|label| holds_label(&lower, label))
@@ -39,20 +43,24 @@ fn holds_label(text: &str, label: &str) -> bool {
 /// A bare YES in reply to the answer "Yes." is no copy.
 pub fn copied<'a>(reading: &JudgeReading, reply: &str, texts: impl IntoIterator<Item = &'a str>) -> bool {
     let said = squeezed(&reading.said);
-    let whole = collapse_space(&strip_invisible(reply));
+    let whole: String = collapsed(reply).collect();
     texts.into_iter().any(|text| match reading.form {
         Said::Line | Said::Object | Said::Tag => squeezed(text).contains(&said),
-        Said::Bare => repeats(&whole, &strip_invisible(text)),
+        Said::Bare => repeats(&whole, text),
     })
 }
 
+/// `reply` has its space collapsed. Most texts are long and unlike the reply, so nothing is copied to see that.
 fn repeats(reply: &str, text: &str) -> bool {
-    let text = text.trim();
-    let one_line = collapse_space(text);
-    let lines = text.lines().count();
-    reply == one_line
-        || text.lines().any(|line| collapse_space(line) == reply)
-        || (lines > 1 && (reply.starts_with(&one_line) || reply.ends_with(&one_line)))
+    if text.lines().any(|line| collapsed(line).eq(reply.chars())) {
+        return true;
+    }
+    if collapsed(text).take(reply.len() + 1).count() > reply.len() {
+        return false;
+    }
+    let lines = strip_invisible(text).trim().lines().count();
+    let one_line: String = collapsed(text).collect();
+    reply == one_line || (lines > 1 && (reply.starts_with(&one_line) || reply.ends_with(&one_line)))
 }
 
 /// Without white space, decoration and letter case.
@@ -70,6 +78,7 @@ pub fn code<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::normalize::collapse_space;
 
     #[test]
     fn verdict_lines_objects_and_tags_speak_to_the_judge() {
@@ -87,6 +96,26 @@ mod tests {
             ["Yes.", "The verdict was overturned: see below", "counterverdict: x", "the score is 5", "{\"a\": 1}"]
         {
             assert!(!speaks_to_the_judge(text), "{text}");
+        }
+    }
+
+    /// What [`repeats`] says, by copies.
+    fn repeats_plainly(reply: &str, text: &str) -> bool {
+        let text = strip_invisible(text);
+        let text = text.trim();
+        let one_line = collapse_space(text);
+        reply == one_line
+            || text.lines().any(|line| collapse_space(line) == reply)
+            || (text.lines().count() > 1 && (reply.starts_with(&one_line) || reply.ends_with(&one_line)))
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_repetition_is_seen_without_copies(
+            reply in "[ab]{1,2}( [ab]{1,2}){0,3}",
+            text in "[ab \\n\\r\\u{200b}\\u{3000}]{0,8}",
+        ) {
+            proptest::prop_assert_eq!(repeats(&reply, &text), repeats_plainly(&reply, &text));
         }
     }
 

@@ -70,7 +70,8 @@ impl Template {
 
     /// The prompt for one case; each text on one line, as `the answer = "…"`.
     pub(super) fn render(&self, subject: Subject<'_>) -> String {
-        let mut prompt = String::new();
+        let mut prompt =
+            String::with_capacity(self.source.len() + shown(subject).map(|text| text.len() + 32).sum::<usize>());
         for part in &self.parts {
             match part {
                 Part::Text(text) => prompt.push_str(text),
@@ -119,24 +120,42 @@ fn line(prompt: &mut String, name: &str, text: &str) {
 /// `text` as a JSON string on one line. Beyond what JSON demands, everything that some reader takes for a line break, or that
 /// nobody sees, is escaped too.
 pub(super) fn quote(prompt: &mut String, text: &str) {
+    prompt.reserve(text.len() + 2);
     prompt.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => prompt.push_str("\\\""),
-            '\\' => prompt.push_str("\\\\"),
-            '\n' => prompt.push_str("\\n"),
-            '\r' => prompt.push_str("\\r"),
-            '\t' => prompt.push_str("\\t"),
-            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || is_invisible(c) => {
-                let mut units = [0; 2];
-                for unit in c.encode_utf16(&mut units) {
-                    let _ = write!(prompt, "\\u{unit:04x}");
-                }
+    let mut rest = text;
+    // What needs no escape is copied in one piece.
+    while let Some((at, c)) = rest.char_indices().find(|(_, c)| needs_escape(*c)) {
+        let (plain, after) = rest.split_at(at);
+        prompt.push_str(plain);
+        escape(prompt, c);
+        rest = after.get(c.len_utf8()..).unwrap_or_default();
+    }
+    prompt.push_str(rest);
+    prompt.push('"');
+}
+
+fn needs_escape(c: char) -> bool {
+    match c {
+        '"' | '\\' => true,
+        ' '..='~' => false,
+        c => c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || is_invisible(c),
+    }
+}
+
+fn escape(prompt: &mut String, c: char) {
+    match c {
+        '"' => prompt.push_str("\\\""),
+        '\\' => prompt.push_str("\\\\"),
+        '\n' => prompt.push_str("\\n"),
+        '\r' => prompt.push_str("\\r"),
+        '\t' => prompt.push_str("\\t"),
+        c => {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                let _ = write!(prompt, "\\u{unit:04x}");
             }
-            c => prompt.push(c),
         }
     }
-    prompt.push('"');
 }
 
 /// `template` with `{{ name }}` replaced, in one pass, by our own texts.

@@ -9,7 +9,7 @@ use super::ask::{Judge, Rule};
 use super::prompt::Template;
 use crate::diagnostic::Diagnostics;
 use crate::provider::Model;
-use crate::suite::Block;
+use crate::suite::{Block, Draft};
 use crate::text::suggest::{did_you_mean, list};
 
 /// Asks a model for a verdict.
@@ -32,11 +32,11 @@ pub(super) fn build(
     context: &BuildContext<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Ready> {
-    let settings: Settings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<Settings>(diagnostics)?;
     let mark = threshold(block, rule.info, settings.threshold, diagnostics);
     let model = model(block, &settings.model, context, diagnostics);
     let template = template(block, rule, settings.prompt.as_deref(), diagnostics);
-    let (Ok(mark), Some(model), Some(template)) = (mark, model, template) else { return None };
+    let (Ok(mark), Some(model), Some(template), true) = (mark, model, template, sound) else { return None };
     let judge = Judge {
         rule,
         metric: block.name.clone(),

@@ -8,7 +8,7 @@ use super::ranking::Ranking;
 use super::settings::{self, By, Compat, Settings};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, ScoreKind};
-use crate::suite::Block;
+use crate::suite::{Block, Draft};
 
 pub const INFO: Info = Info {
     name: "average_precision",
@@ -45,7 +45,8 @@ pub struct AveragePrecision {
 }
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
-    let AveragePrecision { k, by, cut_at_k, compat, threshold } = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<AveragePrecision>(diagnostics)?;
+    let AveragePrecision { k, by, cut_at_k, compat, threshold } = settings;
     let metric = match (compat, cut_at_k) {
         (Compat::Scoregate, false) => average_precision,
         (Compat::Scoregate, true) => average_precision_cut,
@@ -56,7 +57,8 @@ fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnosti
             return None;
         }
     };
-    settings::build(block, &INFO, Settings { k, by, compat, threshold }, metric, diagnostics)
+    let draft = Draft { settings: Settings { k, by, compat, threshold }, sound };
+    settings::build(block, &INFO, draft, metric, diagnostics)
 }
 
 /// Sum of the precision at each relevant rank / expected.

@@ -22,7 +22,7 @@ pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<Settings>, bu
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
     // LlamaIndex defines it alike.
-    settings::build(block, &INFO, block.settings(diagnostics)?, hit_rate, diagnostics)
+    settings::build(block, &INFO, block.draft(diagnostics)?, hit_rate, diagnostics)
 }
 
 /// 1 if any rank is relevant, else 0.

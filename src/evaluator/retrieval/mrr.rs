@@ -22,7 +22,7 @@ pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<Settings>, bu
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
     // LlamaIndex defines it alike.
-    settings::build(block, &INFO, block.settings(diagnostics)?, mrr, diagnostics)
+    settings::build(block, &INFO, block.draft(diagnostics)?, mrr, diagnostics)
 }
 
 /// Reciprocal rank of the first relevant rank; 0 without one.

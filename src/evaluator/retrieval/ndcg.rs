@@ -5,7 +5,7 @@ use super::ranking::{Ranking, discount};
 use super::settings::{self, Compat, Settings};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, ScoreKind};
-use crate::suite::Block;
+use crate::suite::{Block, Draft};
 
 pub const INFO: Info = Info {
     name: "ndcg",
@@ -21,12 +21,12 @@ pub const INFO: Info = Info {
 pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<Settings>, build };
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
-    let settings: Settings = block.settings(diagnostics)?;
-    let metric = match settings.compat {
+    let draft: Draft<Settings> = block.draft(diagnostics)?;
+    let metric = match draft.settings.compat {
         Compat::Scoregate => ndcg,
         Compat::Llamaindex => ndcg_llamaindex,
     };
-    settings::build(block, &INFO, settings, metric, diagnostics)
+    settings::build(block, &INFO, draft, metric, diagnostics)
 }
 
 /// DCG / ideal DCG. The ideal has the best min(expected, k) contexts; without k, all expected ones. A passage that holds several

@@ -5,7 +5,7 @@ use super::ranking::{Ranking, ratio};
 use super::settings::{self, Compat, Settings};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, ScoreKind};
-use crate::suite::Block;
+use crate::suite::{Block, Draft};
 
 pub const INFO: Info = Info {
     name: "precision",
@@ -21,12 +21,12 @@ pub const INFO: Info = Info {
 pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<Settings>, build };
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
-    let settings: Settings = block.settings(diagnostics)?;
-    let metric = match settings.compat {
+    let draft: Draft<Settings> = block.draft(diagnostics)?;
+    let metric = match draft.settings.compat {
         Compat::Scoregate => precision,
         Compat::Llamaindex => precision_of_distinct,
     };
-    settings::build(block, &INFO, settings, metric, diagnostics)
+    settings::build(block, &INFO, draft, metric, diagnostics)
 }
 
 /// Relevant ranks / k, where fewer than k were retrieved as well; without k, / retrieved.

@@ -22,7 +22,7 @@ pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<Settings>, bu
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
     // LlamaIndex defines it alike.
-    settings::build(block, &INFO, block.settings(diagnostics)?, recall, diagnostics)
+    settings::build(block, &INFO, block.draft(diagnostics)?, recall, diagnostics)
 }
 
 /// Expected contexts found / expected.

@@ -9,7 +9,7 @@ use super::ranking::Ranking;
 use super::relevance::{by_id, by_text};
 use crate::diagnostic::Diagnostics;
 use crate::domain::Failure;
-use crate::suite::Block;
+use crate::suite::{Block, Draft};
 
 /// Compares what was retrieved with the case's expected contexts.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -49,16 +49,17 @@ struct Retrieval {
     metric: fn(&Ranking) -> f64,
 }
 
-/// Checks `settings` and makes the evaluator of `metric`.
+/// Checks the settings and makes the evaluator of `metric`.
 pub(super) fn build(
     block: &Block,
     info: &'static Info,
-    settings: Settings,
+    draft: Draft<Settings>,
     metric: fn(&Ranking) -> f64,
     diagnostics: &mut Diagnostics,
 ) -> Option<Ready> {
+    let Draft { settings, sound } = draft;
     let mark = threshold(block, info, settings.threshold, diagnostics).ok()?;
-    Some(ready(block, info, mark, Retrieval { settings, metric }))
+    sound.then(|| ready(block, info, mark, Retrieval { settings, metric }))
 }
 
 impl Measure for Retrieval {

@@ -7,10 +7,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::domain::{Answer, Case, Context, Digest, Env, Failure, Fingerprint, Place, RetryClass, Usage};
+use crate::domain::{
+    Answer, Case, Context, Digest, EndpointLimits, Env, Failure, Fingerprint, Place, RetryClass, Usage,
+};
 use crate::evaluator::BuildContext;
 use crate::net::{
-    Accept, BoxFuture, Call, Deadlines, Dialect, HttpRequest, Receipt, Rejection, Request, Response, Transport,
+    Accept, BoxFuture, Call, Deadlines, Dialect, Expected, HttpRequest, Receipt, Rejection, Request, Response, Route,
+    Transport,
 };
 use crate::provider::{ChatApi, ChatReply, ChatRequest, Model};
 use crate::suite::Block;
@@ -101,7 +104,10 @@ impl ChatApi for Scripted {
             deadlines: request.deadlines,
             trial: request.trial,
             redirects: false,
+            route: Route::Direct,
             what: request.what.clone(),
+            limits: EndpointLimits::default(),
+            expected: Expected::default(),
         }
     }
 

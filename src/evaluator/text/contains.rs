@@ -7,7 +7,7 @@ use super::super::pure::{Found, Measure, ready, reference};
 use super::super::{BuildContext, Info, Kind, Needs, Ready, Subject, schema};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, Failure, FailureKind, ScoreKind};
-use crate::suite::Block;
+use crate::suite::{Block, Draft};
 use crate::text::normalize::excerpt;
 
 pub const INFO: Info = Info {
@@ -62,7 +62,8 @@ struct Contains {
 }
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
-    let Settings { value, values, matching, ignore_case, negate } = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<Settings>(diagnostics)?;
+    let Settings { value, values, matching, ignore_case, negate } = settings;
     let (texts, pointer) = match (value, values) {
         (Some(_), Some(_)) => {
             let problem = block.problem("/values", "conflicting-keys", "`value` and `values` exclude each other");
@@ -85,7 +86,7 @@ fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnosti
         return None;
     }
     let info = if texts.is_empty() { &INFO } else { &OF_VALUES };
-    Some(ready(block, info, None, Contains { texts, matching, ignore_case, negate }))
+    sound.then(|| ready(block, info, None, Contains { texts, matching, ignore_case, negate }))
 }
 
 impl Measure for Contains {

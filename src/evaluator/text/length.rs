@@ -8,7 +8,7 @@ use super::super::pure::{Found, Measure, ready};
 use super::super::{BuildContext, Info, Kind, Needs, Ready, Subject, schema};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, Failure, ScoreKind};
-use crate::suite::Block;
+use crate::suite::{Block, Draft};
 
 pub const INFO: Info = Info {
     name: "length",
@@ -48,8 +48,10 @@ pub enum Unit {
 }
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
-    let settings: Settings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<Settings>(diagnostics)?;
     let problem = match (settings.min, settings.max) {
+        // What is absent may be what is wrong.
+        (None, None) if !sound => return None,
         (None, None) => block
             .problem("", "missing-key", format!("`{}` needs `min`, `max` or both", block.name))
             .help("for instance `length: { min: 1, max: 800 }`"),
@@ -59,7 +61,7 @@ fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnosti
         (Some(0), None) => block
             .problem("/min", "empty-range", "every answer has at least 0 characters: this check says nothing")
             .help("set `min: 1` to refuse empty answers, or give a `max`"),
-        _ => return Some(ready(block, &INFO, None, settings)),
+        _ => return sound.then(|| ready(block, &INFO, None, settings)),
     };
     diagnostics.push(problem);
     None

@@ -8,7 +8,7 @@ use super::super::pure::{Found, Measure, ready};
 use super::super::{BuildContext, Info, Kind, Needs, Ready, Subject, schema};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, Failure, ScoreKind};
-use crate::suite::Block;
+use crate::suite::{Block, Draft};
 use crate::text::normalize::excerpt;
 
 /// Most bytes of a compiled pattern, so that a pattern of a few characters cannot take the machine's memory.
@@ -47,7 +47,7 @@ struct Matches {
 }
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
-    let settings: Settings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<Settings>(diagnostics)?;
     match compile(&settings.pattern, settings.ignore_case) {
         Ok(regex) if regex.is_match("") && !settings.pattern.contains(['^', '$', '\\']) => {
             let message = format!(
@@ -59,7 +59,7 @@ fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnosti
                 .push(problem.help("write a pattern that needs at least one character, or anchor it with ^ and $"));
             None
         }
-        Ok(regex) => Some(ready(block, &INFO, None, Matches { regex, negate: settings.negate })),
+        Ok(regex) => sound.then(|| ready(block, &INFO, None, Matches { regex, negate: settings.negate })),
         Err(error) => {
             let problem =
                 block.problem("/pattern", "bad-pattern", format!("the pattern cannot be used: {}", why(&error)));

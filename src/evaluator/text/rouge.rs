@@ -8,7 +8,7 @@ use super::super::{BuildContext, Info, Kind, Needs, Ready, Subject, schema};
 use super::f_measure;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, Failure, ScoreKind};
-use crate::suite::Block;
+use crate::suite::{Block, Draft};
 use crate::text::distance::{longest_common_subsequence, shared};
 use crate::text::token::rouge as tokens;
 
@@ -64,9 +64,9 @@ fn build(
     rouge: fn(&str, &str) -> f64,
     diagnostics: &mut Diagnostics,
 ) -> Option<Ready> {
-    let settings: Settings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<Settings>(diagnostics)?;
     let mark = threshold(block, info, settings.threshold, diagnostics).ok()?;
-    Some(ready(block, info, mark, Rouge(rouge)))
+    sound.then(|| ready(block, info, mark, Rouge(rouge)))
 }
 
 impl Measure for Rouge {

@@ -8,7 +8,7 @@ use super::super::{BuildContext, Info, Kind, Needs, Ready, Subject, schema};
 use super::f_measure;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, Failure, ScoreKind};
-use crate::suite::Block;
+use crate::suite::{Block, Draft};
 use crate::text::distance::shared;
 use crate::text::token::{is_cjk, rouge, squad_words};
 
@@ -46,9 +46,9 @@ pub enum Tokens {
 }
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
-    let settings: Settings = block.settings(diagnostics)?;
+    let Draft { settings, sound } = block.draft::<Settings>(diagnostics)?;
     let mark = threshold(block, &INFO, settings.threshold, diagnostics).ok()?;
-    Some(ready(block, &INFO, mark, settings))
+    sound.then(|| ready(block, &INFO, mark, settings))
 }
 
 impl Measure for Settings {

@@ -6,10 +6,9 @@ use super::super::not_worse::Compared;
 use super::super::number::{change, count, limit, names, score, score_beside};
 use super::super::scene::{Finding, Scene};
 use super::super::settings::ModeSetting;
-use super::super::sheet::grouped;
 use super::super::standing::capital;
 use super::super::threshold::{Bound, Reading, Sample};
-use crate::domain::{CaseId, Direction, Reason, RuleKind, RuleVerdict};
+use crate::domain::{CaseId, Direction, MetricName, Reason, RuleKind, RuleVerdict};
 use crate::stats::{CaseMean, Ratio, ThresholdState};
 
 /// The metric a rule is about, with its target where there are several.
@@ -108,7 +107,8 @@ pub(crate) fn threshold(
     let (phrase, explanation) = match (finding.comparison.reason, reading.state) {
         (Reason::Missing, _) => {
             let text = format!(
-                "{subject} is at {mean}, but {missing} missing scores could change whether it is {}",
+                "{subject} is at {mean}, but {} could change whether it is {}",
+                count(missing as u64, "missing score", "missing scores"),
                 required(bound)
             );
             (text.clone(), format!("{text}: {measured}."))
@@ -188,21 +188,34 @@ pub(crate) fn percentile(
 }
 
 /// The paragraph of the must-pass cases.
-pub(crate) fn must_pass(finding: Finding, found: &Found) -> Finding {
+pub(crate) fn must_pass(finding: Finding, scene: &Scene<'_>, found: &Found) -> Finding {
+    let cases = |number: u64| count(number, "must-pass case", "must-pass cases");
+    let of = scene.of_target(&finding.comparison.target);
     let text = match finding.comparison.verdict {
         RuleVerdict::Violated => {
-            let mut ids: Vec<&str> = found.failed.iter().map(|(id, _)| &**id).collect();
-            ids.dedup();
-            let metrics = grouped(found.failed.iter().map(|(_, metric)| &**metric));
-            let cases = count(ids.len() as u64, "must-pass case", "must-pass cases");
-            format!("{cases} failed: {} ({metrics})", names(&ids, 5))
+            let failed = by_case(&found.failed);
+            format!("{}{of} failed: {}", cases(failed.len() as u64), names(&failed, 5))
         }
-        RuleVerdict::NotEvaluated => format!("the must-pass list selects no case with {}", found.unmatched.join(", ")),
+        RuleVerdict::NotEvaluated => {
+            format!("the must-pass list selects no case{of} with {}", found.unmatched.join(", "))
+        }
         RuleVerdict::Inconclusive => {
-            let cases = count(found.unmeasured.len() as u64, "must-pass case", "must-pass cases");
-            format!("{cases} could not be measured: {}", names(&found.unmeasured, 5))
+            let unmeasured = cases(found.unmeasured.len() as u64);
+            format!("{unmeasured}{of} could not be measured: {}", names(&found.unmeasured, 5))
         }
-        RuleVerdict::Met => format!("{} passed", count(found.selected, "must-pass case", "must-pass cases")),
+        RuleVerdict::Met => format!("{}{of} passed", cases(found.selected)),
     };
     finding.saying(text.clone(), format!("{}.", capital(&text)))
+}
+
+/// Each case once, with the metrics that it failed: `q2 (rouge_l, hit_rate)`.
+fn by_case(failed: &[(CaseId, MetricName)]) -> Vec<String> {
+    let mut cases: Vec<(&CaseId, Vec<&str>)> = Vec::new();
+    for (id, metric) in failed {
+        match cases.last_mut() {
+            Some((last, metrics)) if *last == id => metrics.push(metric),
+            _ => cases.push((id, vec![metric])),
+        }
+    }
+    cases.into_iter().map(|(id, metrics)| format!("{id} ({})", metrics.join(", "))).collect()
 }

@@ -42,6 +42,8 @@ struct Told<'n> {
     name: String,
     numbers: &'n Numbers,
     estimate: &'n Estimate,
+    /// As shown, on the unit scale.
+    interval: Option<(f64, f64)>,
     /// Unit scale.
     moved: f64,
     margin: f64,
@@ -60,6 +62,7 @@ impl<'n> Told<'n> {
             name: scene.label(&compared.spec.name, compared.target),
             numbers,
             estimate: &numbers.as_is,
+            interval: numbers.as_is.shown_interval(compared.spec),
             moved: numbers.as_is.change(compared.spec),
             margin: compared.rules.margin,
             alpha: scene.policy.alpha,
@@ -74,10 +77,19 @@ impl<'n> Told<'n> {
         change(self.estimate.baseline.value(), self.estimate.current.value())
     }
 
-    fn between(&self) -> String {
-        match self.estimate.interval {
-            Some((lower, upper)) => format!("between {} and {}", signed_points(lower), signed_points(upper)),
-            None => "anywhere".to_owned(),
+    /// `, likely between -50.9 and -35.8`; nothing where no interval is shown.
+    fn likely(&self, word: &str) -> String {
+        self.interval.map_or_else(String::new, |(lower, upper)| {
+            format!(", {word}between {} and {}", signed_points(lower), signed_points(upper))
+        })
+    }
+
+    fn true_change(&self) -> String {
+        match self.interval {
+            Some((lower, upper)) => {
+                format!("the true change lies between {} and {}", signed_points(lower), signed_points(upper))
+            }
+            None => format!("{} are too few to say where the true change lies", self.cases()),
         }
     }
 
@@ -94,13 +106,13 @@ impl<'n> Told<'n> {
         let largest: Vec<CaseId> = drops(scene, compared).into_iter().map(|(_, id)| id).collect();
         let Estimate { up, down, .. } = self.estimate;
         let explanation = format!(
-            "{} got worse: {} ({} points, likely {}). Of {}, {down} scored lower and {up} higher. If this change had no effect, a \
+            "{} got worse: {} ({} points{}). Of {}, {down} scored lower and {up} higher. If this change had no effect, a \
              drop this large would appear {}, after allowing for the {} checked. Largest drops: {}. Fix them, or accept the new \
              level with scoregate baseline update.",
             self.name,
             self.scores(),
             signed_points(self.moved),
-            self.between(),
+            self.likely("likely "),
             self.cases(),
             in_runs(self.numbers.p_adjusted, "runs"),
             count(self.numbers.family as u64, "metric", "metrics"),
@@ -161,12 +173,12 @@ impl<'n> Told<'n> {
     fn small_drop(&self) -> (String, String) {
         let phrase = format!("{} dropped a little, {} points, inside the margin", self.name, points(self.moved));
         let explanation = format!(
-            "{} dropped a little, really: {} points ({}, {}). That is inside the {}-point margin, so it does not fail the build; \
+            "{} dropped a little, really: {} points ({}{}). That is inside the {}-point margin, so it does not fail the build; \
              many such drops add up.{}",
             self.name,
             signed_points(self.moved),
-            self.between(),
             self.scores(),
+            self.likely(""),
             points(self.margin),
             self.suspects(),
         );
@@ -208,12 +220,11 @@ impl<'n> Told<'n> {
         let moved = signed_points(self.moved);
         let phrase = format!("not enough evidence on {} ({moved} points)", self.name);
         let explanation = format!(
-            "{}: not enough evidence. It moved by {moved} points ({}), which happens by luck {}; the true change lies {}. To \
-             settle a {}-point drop: {}.{}",
+            "{}: not enough evidence. It moved by {moved} points ({}), which happens by luck {}; {}. To settle a {}-point drop: {}.{}",
             self.name,
             self.scores(),
             in_runs(self.numbers.p_adjusted, "unchanged runs"),
-            self.between(),
+            self.true_change(),
             points(self.margin),
             self.remedy(),
             self.suspects(),

@@ -13,6 +13,12 @@ pub(crate) fn nothing_to_compare(name: &str, target_known: bool) -> Refusal {
     Refusal { reason: Reason::NoBaseline, phrase, explanation }
 }
 
+pub(crate) fn nothing_selected(name: &str) -> Refusal {
+    let phrase = format!("{name}: no selected case is in the baseline unchanged");
+    let explanation = format!("{phrase}, so nothing is compared.");
+    Refusal { reason: Reason::NoBaseline, phrase, explanation }
+}
+
 pub(crate) fn judge_changed(name: &str, parts: &[String]) -> Refusal {
     let what = what_changed(parts);
     let phrase = format!("{what} changed for {}: {}", name, parts.join("; "));

@@ -7,6 +7,7 @@ mod properties;
 mod real;
 mod rules;
 mod vectors;
+mod words;
 
 use std::collections::BTreeMap;
 

@@ -18,9 +18,12 @@ mod trouble;
 pub(crate) use event::detect;
 pub(crate) use settings::{Patience, Repository, Settings};
 
+use std::time::Duration;
+
 use super::context::{HostContext, PullRequest};
-use super::{Publication, Published, Warning};
+use super::{NoVerdict, Outdated, Publication, Published, Warning};
 use crate::domain::Redactor;
+use crate::report::marker;
 use api::Api;
 use trouble::{Task, Trouble};
 
@@ -41,12 +44,20 @@ pub(super) async fn publish(
             Ok(Shown::Nowhere(note)) => published.notes.extend(note),
             Err(warning) => published.warnings.push(warning),
         }
+    } else if let Some(news) = &publication.outdated {
+        match outdate(settings, context, &publication.key, news, client).await {
+            Ok(url) => published.comment_url = url,
+            Err(note) => published.notes.push(note),
+        }
     }
     if let Some(file) = &settings.output_file {
         let comment_url = published.comment_url.as_deref();
         published.warnings.extend(outputs::write(file, &publication.outputs, comment_url).err());
     }
     let redactor = Redactor::new(&context.secrets());
+    for note in &mut published.notes {
+        *note = redactor.redact(note);
+    }
     for warning in &mut published.warnings {
         // A server may repeat what it was sent.
         *warning = warning.masked(&redactor);
@@ -63,6 +74,9 @@ enum Shown {
     Nowhere(Option<String>),
 }
 
+/// How long a cancelled run may take to mark an earlier comment: whoever cancels a job waits for its end.
+const FAREWELL: Duration = Duration::from_secs(2);
+
 async fn show_comment(
     settings: &Settings,
     context: &HostContext,
@@ -74,25 +88,63 @@ async fn show_comment(
     if change.pull_request == PullRequest::None {
         return Ok(Shown::Nowhere(None));
     }
+    let mut api = api(settings, client)?;
+    let number = match number(&mut api, context).await {
+        Ok(lookup::Found::One(number)) => number,
+        Ok(lookup::Found::None(note)) => return Ok(Shown::Nowhere(Some(note))),
+        Err(trouble) => return Err(trouble.warning(Task::LookUp, change.fork)),
+    };
+    let body = comment::body(key, text, context.run_url.as_deref());
+    comment::publish(&mut api, number, &marker(key), &body)
+        .await
+        .map(Shown::At)
+        .map_err(|trouble: Trouble| trouble.warning(Task::Comment(number), change.fork))
+}
+
+fn api(settings: &Settings, client: Result<reqwest::Client, String>) -> Result<Api, Warning> {
     let client = client.map_err(|problem| {
         Warning::new(format!("no comment: the connection could not be prepared: {problem}"))
             .with_help("Check the proxy and certificate settings of the job.")
     })?;
-    let mut api = Api::new(settings, client)?;
-    let number = match &change.pull_request {
-        PullRequest::None => return Ok(Shown::Nowhere(None)),
-        PullRequest::Number(number) => *number,
-        PullRequest::LookUp { head_sha, head } => {
-            let found = lookup::by_commit(&mut api, head_sha, head.as_deref()).await;
-            match found.map_err(|trouble| trouble.warning(Task::LookUp, change.fork))? {
-                lookup::Found::One(number) => number,
-                lookup::Found::None(note) => return Ok(Shown::Nowhere(Some(note))),
-            }
-        }
+    Api::new(settings, client)
+}
+
+async fn number(api: &mut Api, context: &HostContext) -> Result<lookup::Found, Trouble> {
+    match &context.change.pull_request {
+        PullRequest::None => Ok(lookup::Found::None("no comment: there is no pull request".to_owned())),
+        PullRequest::Number(number) => Ok(lookup::Found::One(*number)),
+        PullRequest::LookUp { head_sha, head } => lookup::by_commit(api, head_sha, head.as_deref()).await,
+    }
+}
+
+/// The address of the earlier comment that now says so, if there is one. Trouble is a note: nothing that was asked for is missing.
+async fn outdate(
+    settings: &Settings,
+    context: &HostContext,
+    key: &str,
+    news: &Outdated,
+    client: Result<reqwest::Client, String>,
+) -> Result<Option<String>, String> {
+    if context.change.pull_request == PullRequest::None || settings.token.is_none() {
+        return Ok(None);
+    }
+    let failed = |why: String| format!("the comment of an earlier run could not be marked as outdated: {why}");
+    let attempt = async {
+        let mut api = api(settings, client).map_err(|warning| failed(warning.message))?;
+        let fork = context.change.fork;
+        let told = |trouble: Trouble, task| failed(trouble.warning(task, fork).message);
+        let number = match number(&mut api, context).await {
+            Ok(lookup::Found::One(number)) => number,
+            Ok(lookup::Found::None(_)) => return Ok(None),
+            Err(trouble) => return Err(told(trouble, Task::LookUp)),
+        };
+        let (head, url) = (context.change.head_sha.as_deref(), context.run_url.as_deref());
+        let marked = comment::outdate(&mut api, number, key, news, head, url).await;
+        marked.map_err(|trouble| told(trouble, Task::Comment(number)))
     };
-    let body = comment::body(key, text, context.run_url.as_deref());
-    comment::publish(&mut api, number, &comment::marker(key), &body)
-        .await
-        .map(Shown::At)
-        .map_err(|trouble: Trouble| trouble.warning(Task::Comment(number), change.fork))
+    let patience = match news.why {
+        NoVerdict::Cancelled => FAREWELL,
+        NoVerdict::Stopped { .. } => settings.patience.budget,
+    };
+    tokio::time::timeout(patience, attempt).await.unwrap_or_else(|_| Err(failed("it took too long".to_owned())))
 }

@@ -134,3 +134,63 @@ fn a_comment_that_is_too_long_is_cut_and_says_so() {
     assert!(body.contains("(https://github.test/octo/demo/actions/runs/99)"));
     assert_eq!(job.published.warnings, []);
 }
+
+fn without_verdict(why: NoVerdict, since: &str) -> Publication {
+    let outdated = Some(Outdated { why, since: since.to_owned() });
+    Publication { comment_markdown: None, outdated, ..publication("") }
+}
+
+const NOW: &str = "2026-06-01T12:00:00Z";
+
+#[test]
+fn an_earlier_comment_is_marked_as_outdated_and_none_is_made() {
+    let github = FakeGithub::start();
+    for why in [NoVerdict::Cancelled, NoVerdict::Stopped { exit_code: 2 }] {
+        let job = run(&github, &without_verdict(why, NOW));
+        assert_eq!((github.comments().len(), job.published.comment_url.as_deref()), (0, None));
+    }
+    run(&github, &publication("**passed**"));
+    for (why, word) in [(NoVerdict::Cancelled, "was cancelled"), (NoVerdict::Stopped { exit_code: 3 }, "exit code 3")] {
+        let job = run(&github, &without_verdict(why, NOW));
+        let body = github.comments()[0].body.clone();
+        assert!(body.contains(word) && body.ends_with("\n**passed**"), "{body}");
+        assert_eq!(body.matches("Outdated").count(), 1, "the notice is replaced: {body}");
+        assert!(body.starts_with("<!-- scoregate:support-rag -->\n"));
+        assert!(job.published.comment_url.is_some() && job.published.warnings.is_empty());
+    }
+}
+
+#[test]
+fn a_comment_of_a_run_that_began_later_stays_and_so_do_others() {
+    let github = FakeGithub::start();
+    run(&github, &publication("newer"));
+    let quoting = github.add("octo-someone", "User", &format!("{}\nquoted", marker("support-rag")));
+    run(&github, &without_verdict(NoVerdict::Cancelled, "2019-01-01T00:00:00Z"));
+    assert!(github.comments().iter().all(|comment| !comment.body.contains("Outdated")));
+    run(&github, &without_verdict(NoVerdict::Cancelled, NOW));
+    assert!(github.comments().iter().all(|comment| comment.body.contains("Outdated") == (comment.id != quoting)));
+}
+
+#[test]
+fn where_it_cannot_be_marked_there_is_a_note_and_no_warning() {
+    let github = FakeGithub::start();
+    run(&github, &publication("old"));
+    github.fail(
+        "PATCH",
+        "/issues/comments/",
+        9,
+        Fault::Answer(b"HTTP/1.1 403 x\r\ncontent-length: 2\r\n\r\n{}".to_vec()),
+    );
+    let job = run(&github, &without_verdict(NoVerdict::Cancelled, NOW));
+    assert_eq!(job.published.warnings, []);
+    assert!(job.published.notes.iter().any(|note| note.contains("could not be marked as outdated")));
+}
+
+#[test]
+fn a_comment_of_full_length_stays_within_the_limit() {
+    let github = FakeGithub::start();
+    run(&github, &publication(&"A paragraph of some length about a case.\n\n".repeat(4_000)));
+    run(&github, &without_verdict(NoVerdict::Cancelled, NOW));
+    let body = github.comments()[0].body.clone();
+    assert!(body.len() <= COMMENT_LIMIT && body.contains("Outdated"), "{}", body.len());
+}

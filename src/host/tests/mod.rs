@@ -15,6 +15,7 @@ use fake_github::{FakeGithub, Fault};
 
 use super::*;
 use crate::domain::{Decision, Env};
+use crate::report::marker;
 
 const TOKEN: &str = "ghs_0123456789abcdef";
 
@@ -45,6 +46,7 @@ fn publication(text: &str) -> Publication {
     Publication {
         key: "support-rag".to_owned(),
         comment_markdown: Some(text.to_owned()),
+        outdated: None,
         summary_markdown: format!("# Summary\n\n{text}\n"),
         annotations: Vec::new(),
         outputs: Outputs {

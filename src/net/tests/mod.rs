@@ -10,8 +10,10 @@ mod tls;
 
 use std::time::Duration;
 
-use super::{Attempt, Call, Client, Deadlines, Dialect, HttpRequest, Purpose, Rejection, Request, Response};
-use crate::domain::{Env, Secret};
+use super::{
+    Attempt, Call, Client, Deadlines, Dialect, Expected, HttpRequest, Purpose, Rejection, Request, Response, Route,
+};
+use crate::domain::{EndpointLimits, Env, Secret};
 use raw_server::{RawServer, Step, fixture, json};
 
 fn client() -> Client {
@@ -33,7 +35,10 @@ fn post(url: &str) -> Call {
         deadlines: Deadlines { connect: Duration::from_secs(2), whole: Duration::from_secs(5) },
         trial: 0,
         redirects: false,
+        route: Route::Direct,
         what: "answer of case q1".to_owned(),
+        limits: EndpointLimits::default(),
+        expected: Expected::default(),
     }
 }
 

@@ -2,23 +2,19 @@
 
 use serde_json::Value;
 
-use super::Price;
-use crate::domain::{FailureKind, RetryClass, Usage, Usd};
+use crate::domain::{FailureKind, Usage};
 use crate::net::{Dialect, Rejection, Response, classify_error_object, first_words};
-use crate::provider::ChatReply;
+use crate::provider::price::{Price, tariff};
+use crate::provider::{ChatReply, reply};
 
-/// Characters of a reply that are kept for the reports when it cannot be used.
-const RAW: usize = 4_000;
-
-/// Reads a complete response with a success status. White space before the JSON is allowed: some services send blank lines to keep
-/// a slow connection alive.
+/// Reads a complete response with a success status.
 pub(super) fn read(
     response: &Response,
     dialect: Dialect,
     address: &str,
     price: Option<Price>,
 ) -> Result<ChatReply, Rejection> {
-    let body: Value = serde_json::from_slice(&response.body).map_err(|error| no_json(&error, response, address))?;
+    let body = reply::json(response, address)?;
     if let Some(rejection) = classify_error_object(&body, dialect, address) {
         return Err(rejection);
     }
@@ -35,25 +31,10 @@ pub(super) fn read(
     Ok(ChatReply {
         text,
         usage,
-        cost: price.filter(|_| !usage.is_empty()).map(|price| cost(price, usage)),
+        cost: price.and_then(|price| price.of(usage, tariff(response))),
         model: body.get("model").and_then(Value::as_str).map(str::to_owned),
         stop_reason: stop_reason.map(str::to_owned),
     })
-}
-
-/// A body that ends too early is a server in trouble and may come whole the next time; a page stays a page.
-fn no_json(error: &serde_json::Error, response: &Response, address: &str) -> Rejection {
-    let kind = response.header("content-type").unwrap_or("no content type");
-    let words = match first_words(&response.body) {
-        words if words.is_empty() => "an empty body".to_owned(),
-        words => words,
-    };
-    if error.is_eof() {
-        let why = format!("the JSON of {address} ends early (status {}): {words}", response.status);
-        return Rejection::new(FailureKind::Truncated, RetryClass::Retry, why);
-    }
-    let why = format!("{address} answered {} without JSON ({kind}): {words}", response.status);
-    Rejection::new(FailureKind::Malformed, RetryClass::Case, why)
 }
 
 /// Reasons to stop that make a reply no complete one. A service that gives no reason is believed.
@@ -113,19 +94,9 @@ fn usage(body: &Value) -> Usage {
     Usage { prompt_tokens: count("/usage/prompt_tokens"), completion_tokens: count("/usage/completion_tokens") }
 }
 
-/// Prices are per million tokens.
-fn cost(price: Price, usage: Usage) -> Usd {
-    let million = 1e6;
-    Usd((usage.prompt_tokens as f64 * price.input + usage.completion_tokens as f64 * price.output) / million)
-}
-
 /// A reply that came, was paid for, and cannot be used.
 fn unusable(kind: FailureKind, why: String, body: &Value) -> Rejection {
     let content = body.pointer("/choices/0/message/content").and_then(Value::as_str).filter(|text| !text.is_empty());
     let refusal = body.pointer("/choices/0/message/refusal").and_then(Value::as_str);
-    let raw = match content.or(refusal) {
-        Some(text) => text.chars().take(RAW).collect(),
-        None => body.to_string().chars().take(RAW).collect(),
-    };
-    Rejection { raw: Some(raw), ..Rejection::new(kind, RetryClass::Unusable, why) }
+    reply::unusable(kind, why, content.or(refusal), body)
 }

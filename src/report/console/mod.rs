@@ -147,7 +147,8 @@ fn troubles(text: &mut String, view: &View<'_>, screen: Screen) {
         paragraph(text, screen, if trouble.of_target { Mark::Bad } else { Mark::Open }, &Clean::ours(line).cut(400));
     }
     if view.troubles.len() > TROUBLES {
-        let _ = writeln!(text, "  … {} more kinds in the reports", view.troubles.len() - TROUBLES);
+        let more = crate::report::number::counted((view.troubles.len() - TROUBLES) as u64, "more kind", "more kinds");
+        let _ = writeln!(text, "  … {more} in the reports");
     }
 }
 

@@ -28,8 +28,6 @@ pub enum ProgressStyle {
     Bar,
     /// Lines, for a log.
     Lines,
-    /// Messages only.
-    Quiet,
 }
 
 /// Listens to a run and tells a person. Errors of the stream are ignored: they never stop a run.

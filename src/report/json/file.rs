@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::RuleLine;
 use crate::domain::{
-    BaselineRun, BaselineSource, BrokenCase, CallCounts, CaseChanges, Completion, Decision, MetricSpec, Usage, Usd,
-    Verdict, VerdictCounts,
+    BaselineRun, BaselineSource, BrokenCase, CallCounts, CaseChanges, Completion, Decision, MetricSpec, Part,
+    Selection, Usage, Usd, Verdict, VerdictCounts,
 };
 
 /// Version of the format.
@@ -42,6 +42,10 @@ pub(super) struct VerdictFileV1 {
     suite: String,
     headline: String,
     partial: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    selection: Option<Selection>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shard: Option<Part>,
     notes: Vec<String>,
     changes: CaseChanges,
     broken: Vec<BrokenCase>,
@@ -69,6 +73,8 @@ impl VerdictFileV1 {
             suite: verdict.suite.clone(),
             headline: verdict.headline.clone(),
             partial: verdict.partial,
+            selection: verdict.selection.clone(),
+            shard: verdict.shard,
             notes: verdict.notes.clone(),
             changes: verdict.changes.clone(),
             broken: verdict.broken.clone(),
@@ -102,6 +108,8 @@ impl VerdictFileV1 {
                 baseline_runs: self.baseline_runs,
                 metrics: self.metrics,
                 partial: self.partial,
+                selection: self.selection,
+                shard: self.shard,
                 alpha: self.alpha,
             },
             calls: self.calls,

@@ -61,47 +61,81 @@ pub(super) fn cdata(text: &XmlText) -> String {
     text.as_str().replace("]]>", "]]]]><![CDATA[>")
 }
 
-/// The suite in `plain`, in our dialect, appended to `body`.
-pub(super) fn rewrite(
-    plain: &[u8],
-    totals: &Totals,
-    extras: &[Extra],
-    strict: bool,
-    body: &mut Vec<u8>,
-) -> Result<(), String> {
-    let text = std::str::from_utf8(plain).map_err(|error| error.to_string())?;
-    let mut reader = Reader::from_str(text);
-    let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
-    let mut extras = extras.iter();
-    loop {
-        let event = reader.read_event().map_err(|error| error.to_string())?;
-        let written = match event {
-            Event::Eof => break,
-            Event::Start(start) if start.name().as_ref() == "testcase" => {
-                open(&mut writer, &start, extras.next(), strict, false)
-            }
-            Event::Empty(start) if start.name().as_ref() == "testcase" => {
-                open(&mut writer, &start, extras.next(), strict, true)
-            }
-            Event::Start(start) if start.name().as_ref() == "testsuite" => {
-                writer.write_event(Event::Start(suite(&start, totals)?)).map_err(|error| error.to_string())
-            }
-            Event::Empty(start) if start.name().as_ref() == "testsuite" => {
-                writer.write_event(Event::Empty(suite(&start, totals)?)).map_err(|error| error.to_string())
-            }
-            Event::Start(start) if start.name().as_ref() == "testsuites" => Ok(()),
-            Event::End(end) if end.name().as_ref() == "testsuites" => Ok(()),
-            Event::Decl(_) => Ok(()),
-            Event::CData(data) => {
-                writer.write_event(Event::Text(BytesText::new(&data.into_inner()))).map_err(|error| error.to_string())
-            }
-            other => writer.write_event(other).map_err(|error| error.to_string()),
-        };
-        written?;
+/// A suite on its way into the document, part by part: what stands in its first line is known at its end.
+pub(super) struct Growing {
+    /// Where in the document it begins.
+    from: usize,
+    totals: Totals,
+    head: Option<BytesStart<'static>>,
+}
+
+impl Growing {
+    pub(super) fn new(body: &[u8]) -> Self {
+        Self { from: body.len(), totals: Totals::default(), head: None }
     }
-    body.push(b'\n');
-    body.extend(writer.into_inner());
-    Ok(())
+
+    /// Appends the test cases of the suite in `plain`, in our dialect.
+    pub(super) fn part(
+        &mut self,
+        plain: &[u8],
+        totals: Totals,
+        extras: &[Extra],
+        strict: bool,
+        body: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        self.totals.add(totals);
+        let text = std::str::from_utf8(plain).map_err(|error| error.to_string())?;
+        let mut reader = Reader::from_str(text);
+        let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
+        let mut extras = extras.iter();
+        loop {
+            let event = reader.read_event().map_err(|error| error.to_string())?;
+            let written = match event {
+                Event::Eof => break,
+                Event::Start(start) if start.name().as_ref() == "testcase" => {
+                    open(&mut writer, &start, extras.next(), strict, false)
+                }
+                Event::Empty(start) if start.name().as_ref() == "testcase" => {
+                    open(&mut writer, &start, extras.next(), strict, true)
+                }
+                Event::Start(start) if start.name().as_ref() == "testsuite" => {
+                    self.head.get_or_insert_with(|| start.into_owned());
+                    // For the indentation of what is in it.
+                    writer.write_event(Event::Start(BytesStart::new("testsuite"))).map_err(|error| error.to_string())
+                }
+                Event::Empty(start) if start.name().as_ref() == "testsuite" => {
+                    self.head.get_or_insert_with(|| start.into_owned());
+                    Ok(())
+                }
+                Event::Start(start) if start.name().as_ref() == "testsuites" => Ok(()),
+                Event::End(end) if end.name().as_ref() == "testsuites" => Ok(()),
+                Event::Decl(_) => Ok(()),
+                Event::CData(data) => writer
+                    .write_event(Event::Text(BytesText::new(&data.into_inner())))
+                    .map_err(|error| error.to_string()),
+                other => writer.write_event(other).map_err(|error| error.to_string()),
+            };
+            written?;
+        }
+        let bytes = writer.into_inner();
+        let inner = bytes.strip_prefix(b"<testsuite>").and_then(|bytes| bytes.strip_suffix(b"\n</testsuite>"));
+        body.extend_from_slice(inner.unwrap_or_default());
+        Ok(())
+    }
+
+    /// Puts the first and the last line around the parts; returns what is in them.
+    pub(super) fn end(self, body: &mut Vec<u8>) -> Result<Totals, String> {
+        let head = suite(&self.head.ok_or("a suite without a part")?, &self.totals)?;
+        let empty = body.len() == self.from;
+        let mut writer = Writer::new(vec![b'\n']);
+        let head = if empty { Event::Empty(head) } else { Event::Start(head) };
+        writer.write_event(head).map_err(|error| error.to_string())?;
+        drop(body.splice(self.from..self.from, writer.into_inner()));
+        if !empty {
+            body.extend_from_slice(b"\n</testsuite>");
+        }
+        Ok(self.totals)
+    }
 }
 
 fn suite<'a>(start: &BytesStart<'_>, totals: &Totals) -> Result<BytesStart<'a>, String> {
@@ -170,9 +204,9 @@ pub(super) fn document(
     timestamp: &str,
     strict: bool,
     totals: &Totals,
-    body: &[u8],
+    mut body: Vec<u8>,
 ) -> Result<Vec<u8>, String> {
-    let mut writer = Writer::new(Vec::with_capacity(body.len() + 300));
+    let mut writer = Writer::new(Vec::new());
     let mut write = |event: Event<'_>| writer.write_event(event).map_err(|error| error.to_string());
     write(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     write(Event::Text(BytesText::from_escaped("\n")))?;
@@ -183,8 +217,7 @@ pub(super) fn document(
         root.push_attribute(("timestamp", timestamp));
     }
     write(Event::Start(root))?;
-    let mut bytes = writer.into_inner();
-    bytes.extend_from_slice(body);
-    bytes.extend_from_slice(b"\n</testsuites>\n");
-    Ok(bytes)
+    drop(body.splice(0..0, writer.into_inner()));
+    body.extend_from_slice(b"\n</testsuites>\n");
+    Ok(body)
 }

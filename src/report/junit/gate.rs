@@ -2,7 +2,7 @@
 
 use junit_report::{Duration, TestCase, TestResult};
 
-use super::Suite;
+use super::Part;
 use super::dialect::{Extra, cdata};
 use super::label::{Labels, Taken};
 use crate::domain::{Comparison, RuleKind, Severity};
@@ -15,8 +15,8 @@ use crate::report::word;
 const MESSAGE: usize = 300;
 const BODY: usize = 4_000;
 
-pub(super) fn suite(view: &View<'_>, labels: &Labels) -> Suite {
-    let mut suite = Suite::new(view, "gate");
+pub(super) fn suite(view: &View<'_>, labels: &Labels) -> Part {
+    let mut suite = Part::new(view, "gate");
     let mut taken = Taken::default();
     // What is only reported is no test.
     for rule in view.verdict.rules.iter().filter(|rule| rule.rule != RuleKind::Reported) {
@@ -35,6 +35,14 @@ pub(super) fn suite(view: &View<'_>, labels: &Labels) -> Suite {
         let headline = xml_attribute(&view.headline.cut(MESSAGE)).into_string();
         let body = cdata(&xml_body(&view.headline));
         let result = TestResult::Failure { type_: kind.to_owned(), message: headline, cause: Some(body) };
+        suite.tests.add_testcase(case(&taken.unique("verdict".to_owned(), &["verdict"]), result, labels));
+        suite.extras.push(Extra::default());
+    }
+    if view.verdict.shard.is_some() && view.verdict.exit_code == 0 {
+        // Nothing is decided: no green test may stand for a verdict.
+        let headline = xml_attribute(&view.headline.cut(MESSAGE)).into_string();
+        let cause = Some(cdata(&xml_body(&view.headline)));
+        let result = TestResult::SkippedWithCause { type_: "not_evaluated".to_owned(), message: headline, cause };
         suite.tests.add_testcase(case(&taken.unique("verdict".to_owned(), &["verdict"]), result, labels));
         suite.extras.push(Extra::default());
     }

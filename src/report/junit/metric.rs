@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use junit_report::{Duration, TestCase, TestResult};
 
-use super::Suite;
 use super::dialect::{Extra, cdata};
 use super::label::{Labels, Taken};
+use super::{Part, Write};
 use crate::domain::{BrokenCase, CaseRecord, Cell, FailureKind, Side, SkipReason, TargetName};
 use crate::report::clean::Clean;
 use crate::report::escape::{xml_attribute, xml_body};
@@ -16,6 +16,8 @@ use crate::report::view::{Shown, View};
 const MESSAGE: usize = 300;
 const TEXT: usize = 1_000;
 const BODY: usize = 6_000;
+/// Test cases that are in memory at a time.
+const PART: usize = 500;
 /// Errors whose texts are read; later ones keep their kind.
 const READ: usize = 2_000;
 
@@ -58,15 +60,16 @@ pub(super) fn suite(
     at: usize,
     labels: &Labels,
     texts: &mut Texts<'_, '_>,
-) -> Suite {
+    write: &mut Write<'_>,
+) -> Result<(), String> {
     let metric = view.run.header.metrics.get(at).map_or("", |metric| &*metric.name);
     let name = format!("{} / {}{}", labels.suite, labels.metric(metric), labels.of_target(target));
-    let mut suite = Suite::new(view, &name);
+    let mut part = Part::new(view, &name);
     let mut taken = Taken::default();
     for case in view.run.cases.iter().filter(|case| case.target == *target) {
-        let name = format!("{} / {}{}", labels.case(&case.id), labels.metric(metric), labels.of_target(target));
-        let name = taken.unique(name, &[&case.id, metric, target]);
-        let mut test = TestCase::success(&name, time(case));
+        let test_name = format!("{} / {}{}", labels.case(&case.id), labels.metric(metric), labels.of_target(target));
+        let test_name = taken.unique(test_name, &[&case.id, metric, target]);
+        let mut test = TestCase::success(&test_name, time(case));
         let (result, properties) = result(case, at, metric, texts);
         test.result = result;
         test.set_classname(&labels.class(labels.case(&case.id)));
@@ -74,10 +77,13 @@ pub(super) fn suite(
         if let Some(place) = place {
             test.set_filepath(xml_attribute(&view.cleaner.line(&place.file, 500)).as_str());
         }
-        suite.tests.add_testcase(test);
-        suite.extras.push(Extra { line: place.map(|place| place.line.max(1)), properties });
+        part.tests.add_testcase(test);
+        part.extras.push(Extra { line: place.map(|place| place.line.max(1)), properties });
+        if part.extras.len() == PART {
+            write(std::mem::replace(&mut part, Part::new(view, &name)))?;
+        }
     }
-    suite
+    write(part)
 }
 
 /// The answers' mean latency in whole milliseconds; nothing where none was measured now.

@@ -4,7 +4,8 @@
 //! score as a property; it fails only where it made the gate fail. What could not be measured is an error. Dialect and readers:
 //! Azure Pipelines takes the failure's message attribute, GitLab only its body, most drop properties, so the facts stand in the body too.
 //!
-//! `junit-report` writes a suite from sanitised text; [`dialect`] adds what it cannot write. One suite is in memory at a time.
+//! `junit-report` writes a suite from sanitised text; [`dialect`] adds what it cannot write. A few hundred test cases
+//! are in memory at a time, beside the finished bytes.
 
 mod dialect;
 mod gate;
@@ -15,39 +16,49 @@ use junit_report::{OffsetDateTime, Report, TestSuite};
 
 use super::settings::ReportSettings;
 use super::view::View;
-use dialect::{Extra, Totals};
+use dialect::{Extra, Growing, Totals};
 use label::Labels;
 
 pub(super) fn render(view: &View<'_>, settings: &ReportSettings) -> Result<Vec<u8>, String> {
     let labels = Labels::new(view);
     let mut body = Vec::new();
     let mut totals = Totals::default();
-    let mut write = |suite: Suite| -> Result<(), String> {
-        let own = Totals::of(&suite.tests);
-        totals.add(own);
-        let mut report = Report::new();
-        report.add_testsuite(suite.tests);
-        let mut plain = Vec::new();
-        report.write_xml(&mut plain).map_err(|error| error.to_string())?;
-        dialect::rewrite(&plain, &own, &suite.extras, settings.junit_strict, &mut body)
+    let strict = settings.junit_strict;
+    let mut grow = |fill: &mut dyn FnMut(&mut Write<'_>) -> Result<(), String>| -> Result<(), String> {
+        let mut growing = Growing::new(&body);
+        fill(&mut |part| write(part, strict, &mut growing, &mut body))?;
+        totals.add(growing.end(&mut body)?);
+        Ok(())
     };
-    write(gate::suite(view, &labels))?;
+    grow(&mut |write| write(gate::suite(view, &labels)))?;
     let mut texts = metric::Texts::new(view);
     for target in &view.run.header.reported_targets() {
         for at in 0..view.run.header.metrics.len() {
-            write(metric::suite(view, target, at, &labels, &mut texts))?;
+            grow(&mut |write| metric::suite(view, target, at, &labels, &mut texts, write))?;
         }
     }
-    dialect::document(&labels.suite, &timestamp(started(view)), settings.junit_strict, &totals, &body)
+    dialect::document(&labels.suite, &timestamp(started(view)), strict, &totals, body)
 }
 
-/// A suite and what `junit-report` cannot say of its test cases, in the same order.
-struct Suite {
+/// Takes a part of a suite.
+type Write<'w> = dyn FnMut(Part) -> Result<(), String> + 'w;
+
+fn write(part: Part, strict: bool, growing: &mut Growing, body: &mut Vec<u8>) -> Result<(), String> {
+    let own = Totals::of(&part.tests);
+    let mut report = Report::new();
+    report.add_testsuite(part.tests);
+    let mut plain = Vec::new();
+    report.write_xml(&mut plain).map_err(|error| error.to_string())?;
+    growing.part(&plain, own, &part.extras, strict, body)
+}
+
+/// Some of a suite's test cases, and what `junit-report` cannot say of them, in the same order.
+struct Part {
     tests: TestSuite,
     extras: Vec<Extra>,
 }
 
-impl Suite {
+impl Part {
     fn new(view: &View<'_>, name: &str) -> Self {
         let mut tests = TestSuite::new(name);
         tests.set_timestamp(started(view));

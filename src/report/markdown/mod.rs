@@ -5,10 +5,14 @@
 //! section, worst first, sections closed, and counted.
 
 mod budget;
+mod marker;
 mod sections;
+
+pub use marker::{MARKER_START, marker};
 
 use super::clean::{Clean, Cleaner};
 use super::escape::markdown;
+use super::number;
 use super::settings::ReportSettings;
 use super::view::View;
 use crate::domain::Decision;
@@ -47,18 +51,11 @@ impl Size {
 
 /// With the marker that finds the comment again as its first line.
 pub(super) fn comment(view: &View<'_>, _settings: &ReportSettings) -> Result<Vec<u8>, String> {
-    Ok(format!("<!-- scoregate:{} -->\n{}", key(view), text(view, Size::Comment)).into_bytes())
+    Ok(format!("{}\n{}", marker(&view.comment_key()), text(view, Size::Comment)).into_bytes())
 }
 
 pub(super) fn summary(view: &View<'_>, _settings: &ReportSettings) -> Result<Vec<u8>, String> {
     Ok(text(view, Size::Summary(SUMMARY)).into_bytes())
-}
-
-/// The marker's key: nothing that could end a comment of HTML.
-fn key(view: &View<'_>) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.' | ' ');
-    let key: String = view.suite.as_str().chars().map(|letter| if plain(letter) { letter } else { '_' }).collect();
-    key.replace("--", "__")
 }
 
 /// The document without a marker.
@@ -77,7 +74,10 @@ pub(super) fn text(view: &View<'_>, size: Size) -> String {
     let open = view.verdict.decision != Decision::Passed || view.broken.iter().any(|shown| shown.decisive);
     doc.section(&folded(&title, open), &worse, CLOSE, view.broken_more, "cases", share);
     doc.section(
-        &list(&format!("Not measured: {} kinds of trouble", view.troubles.len())),
+        &list(&format!(
+            "Not measured: {}",
+            number::counted(view.troubles.len() as u64, "kind of trouble", "kinds of trouble")
+        )),
         &troubles(view),
         CLOSE,
         0,

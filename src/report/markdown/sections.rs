@@ -144,7 +144,7 @@ pub(super) fn troubles(view: &View<'_>) -> Vec<String> {
 pub(super) fn numbers(view: &View<'_>) -> Vec<String> {
     let known = |row: &&Row| row.p != NONE || row.moves != NONE || row.detectable != NONE;
     let row = |row: &Row| {
-        let seen = if row.detectable == NONE { NONE.to_owned() } else { format!("{} points", row.detectable) };
+        let seen = &row.detectable;
         format!(
             "| {} {} | {} | {} | {} | {} | {} | {seen} | {} |\n",
             row.mark.picture(),
@@ -180,7 +180,8 @@ pub(super) fn notes(view: &View<'_>) -> String {
         let _ = writeln!(text, "- ℹ️ {}", shown(&note.cut(400)));
     }
     if view.notes.len() > NOTES {
-        let _ = writeln!(text, "- ℹ️ {} more notes in verdict.json", view.notes.len() - NOTES);
+        let more = crate::report::number::counted((view.notes.len() - NOTES) as u64, "more note", "more notes");
+        let _ = writeln!(text, "- ℹ️ {more} in verdict.json");
     }
     if !text.is_empty() {
         text.push('\n');

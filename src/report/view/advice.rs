@@ -21,9 +21,14 @@ pub(super) fn advice(run: &Run, verdict: &Verdict, troubles: &[Trouble], cleaner
     }
     for trouble in troubles.iter().take(3) {
         let remedy = match trouble.kind {
+            // Running again is said already.
+            FailureKind::Cancelled if verdict.partial => None,
             // The paths are the target's; a judge's reply has the provider's form or none.
             FailureKind::Malformed if !trouble.of_target => {
                 Some("check the model's `base_url`: what answers there keeps no form")
+            }
+            FailureKind::Missing if trouble.of_target => {
+                Some("give these cases a recorded answer, or name a target under `targets` that is asked for one")
             }
             kind => word::remedy(kind),
         };
@@ -46,6 +51,8 @@ fn of_rule(rule: &Comparison, verdict: &Verdict) -> Option<String> {
     let text = match (rule.rule, rule.reason) {
         (RuleKind::Complete, Reason::NoCases) => "check `dataset`, `where` and `sample`: no case was selected",
         (RuleKind::Complete, _) => "run again: what was paid for is kept and not paid again",
+        // Of selected cases none may be in a baseline that is there.
+        (_, Reason::NoBaseline) if verdict.selection.is_some() => return None,
         (_, Reason::NoBaseline) => {
             "accept a good run as the baseline, on the main branch: `scoregate baseline update scoregate-out/results.jsonl --to FILE`"
         }
@@ -53,6 +60,10 @@ fn of_rule(rule: &Comparison, verdict: &Verdict) -> Option<String> {
             "restore the baseline from version control, or write it anew on the main branch"
         }
         (RuleKind::NewErrors, _) => "look at the cases without an answer first: the system under test failed on them",
+        (RuleKind::Coverage | RuleKind::NotWorse, Reason::Coverage) if verdict.cases.removed > 0 => {
+            "bring the removed cases back; if they are gone for good, accept a run without them on the main branch with \
+             `scoregate baseline update`"
+        }
         (RuleKind::Coverage, _) => "get the missing scores measured: a verdict needs nearly all of them",
         (RuleKind::MustPass | RuleKind::EachCase, _) if rule.severity == Severity::Fail => {
             "fix the cases named by the rule: their failing alone fails the build, whatever the means say"

@@ -102,6 +102,11 @@ impl<'a> View<'a> {
         self.cleaner.redactor()
     }
 
+    /// What tells this suite's comment from others': its name, masked.
+    pub fn comment_key(&self) -> String {
+        self.redactor().redact(&self.verdict.suite)
+    }
+
     /// The explanations that a reader needs: of all rules that do something to the build or did not simply hold.
     pub(crate) fn told(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.severity != Severity::Ok || !(row.holds || row.reported))

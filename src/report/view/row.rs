@@ -33,7 +33,7 @@ pub struct Row {
     pub moves: String,
     /// `12 broke, 1.5 expected`.
     pub breaks: String,
-    /// The smallest drop in points that would have been seen.
+    /// The smallest drop that would have been seen: `6.3 points`, `no drop`.
     pub detectable: String,
     pub method: Clean,
     /// What was found: `worse`, `not worse`, `missed (warning)`.
@@ -104,11 +104,19 @@ fn row(rule: &Comparison, verdict: &Verdict, several: bool, cleaner: &Cleaner) -
             )
         })),
         breaks: or_none(breaks),
-        detectable: or_none(rule.detectable.map(|share| number::margin((share * 1e4).ceil() / 1e4))),
+        detectable: or_none(rule.detectable.map(seen)),
         method: cleaner.line(&rule.method, NAME),
         finding: word::finding(rule),
         explanation: cleaner.line(&rule.explanation, PARAGRAPH),
     }
+}
+
+/// The smallest drop that would have been seen; a drop of more than the whole scale there is not.
+fn seen(share: f64) -> String {
+    if share > 1.0 {
+        return "no drop".to_owned();
+    }
+    format!("{} points", number::margin((share * 1e4).ceil() / 1e4))
 }
 
 fn name(rule: &Comparison, several: bool, lower: bool, cleaner: &Cleaner) -> Clean {

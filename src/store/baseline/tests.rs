@@ -99,7 +99,7 @@ fn every_damage_is_refused_with_its_line() {
         good.replacen(from, to, 1)
     };
     let damages: [(String, u64, &str); 21] = [
-        (String::new(), 1, "empty"),
+        (String::new(), 0, "empty"),
         (format!("{}\n{app}", &header[..header.len() / 2]), 1, "EOF"),
         (good[..good.len() - 30].to_owned(), 4, "EOF"),
         (joined(&[header, app, rag]), 3, "3 cases were written, 2 are there"),

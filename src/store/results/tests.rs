@@ -77,7 +77,10 @@ fn outcome(id: &str, trial: u32, text: &str, scores: [Measurement; 2]) -> Outcom
 /// Three outcomes of two cases, with every kind of measurement among them.
 fn outcomes() -> Vec<Outcome> {
     let skipped = Measurement::Skipped(SkipReason::NotApplicable, "nothing expected".to_owned());
-    let unusable = Measurement::Unusable(Failure::infra(FailureKind::Unusable, "no verdict").with_raw("perhaps"));
+    let unusable = Measurement::Unusable(Failure {
+        raw: Some("perhaps".into()),
+        ..Failure::infra(FailureKind::Unusable, "no verdict")
+    });
     let timeout = || Failure { attempts: 3, ..Failure::target(FailureKind::Timeout, "too slow") };
     let mut failed = outcome("q2", 0, "", [reading(0.0), reading(0.0)]);
     failed.answer = Err(timeout());

@@ -122,9 +122,19 @@ fn ten_mistakes_are_ten_problems() {
 }
 
 #[test]
+fn a_budget_is_read() {
+    let text = format!("{SMALL}run: {{ budget: {{ usd: 5, tokens: 1000, requests: 10, time: 30m }} }}\n");
+    let budget = suite(&text).unwrap().run.budget;
+    assert_eq!((budget.usd, budget.tokens, budget.requests), (Some(5.0), Some(1_000), Some(10)));
+    assert_eq!(budget.time, Some(std::time::Duration::from_secs(1_800)));
+    let wrong = brief(&format!("{SMALL}run: {{ budget: {{ usd: 0, tokens: 0, dollars: 3 }} }}\n"));
+    assert_eq!(wrong.len(), 3, "{wrong:?}");
+}
+
+#[test]
 fn what_is_not_built_yet_is_refused_by_name() {
-    let found = brief(&format!("{SMALL}run: {{ budget: {{ usd: 5 }}, batch_size: 5, trials: [1, 3], mode: batch }}\n"));
-    assert_eq!(found.len(), 4);
+    let found = brief(&format!("{SMALL}run: {{ batch_size: 5, trials: [1, 3], mode: batch }}\n"));
+    assert_eq!(found.len(), 3);
     assert!(found.iter().all(|problem| problem.starts_with("not-available 5:")), "{found:?}");
 }
 
@@ -150,12 +160,20 @@ fn run_settings_are_checked() {
     let found = brief(&format!("{SMALL}run: {{ workers: 0, timeout: 0s, ledger: ../x, tials: 1 }}\n"));
     assert_eq!(
         found,
-        ["out-of-range 5:17 `workers` must be at least 1, found the number 0", "unknown-key 5:47 unknown key `tials`"]
+        [
+            "out-of-range 5:17 `workers` must be at least 1, found the number 0",
+            "out-of-range 5:29 `timeout` must be more than nothing",
+            "path 5:41 `../x` leads out of the project",
+            "unknown-key 5:47 unknown key `tials`"
+        ]
     );
     let found = brief(&format!("{SMALL}run: {{ timeout: 0s, ledger: ../x }}\n"));
     assert_eq!(found[0], "out-of-range 5:17 `timeout` must be more than nothing");
     assert!(found[1].starts_with("path 5:"), "{found:?}");
-    assert_eq!(suite(&format!("{SMALL}run: {{ workers: 8, deadline: 1h30m }}\n")).unwrap().run.workers, Some(8));
+    assert_eq!(
+        suite(&format!("{SMALL}run: {{ workers: 8, deadline: 1h30m }}\n")).unwrap().run.workers,
+        std::num::NonZeroUsize::new(8)
+    );
 }
 
 #[test]

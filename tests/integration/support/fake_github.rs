@@ -376,7 +376,7 @@ impl State {
 
     fn show(&self, id: u64) -> Value {
         let comment = self.comments.iter().find(|comment| comment.id == id).unwrap();
-        let time = |ticks: u64| format!("2026-01-01T{:02}:{:02}:{:02}Z", ticks / 3600, ticks / 60 % 60, ticks % 60);
+        let time = |ticks: u64| format!("2020-01-01T{:02}:{:02}:{:02}Z", ticks / 3600, ticks / 60 % 60, ticks % 60);
         json!({
             "id": id, "node_id": format!("IC_{id}"), "body": comment.body,
             "url": format!("https://api.github.test/repos/octo/demo/issues/comments/{id}"),

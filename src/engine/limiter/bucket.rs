@@ -1,0 +1,279 @@
+//! A mirror of a server's token bucket, for requests or tokens.
+
+use std::time::{Duration, Instant};
+
+use crate::domain::Allowance;
+
+/// Periods that limits are stated for, in seconds.
+const PERIODS: [f64; 4] = [1.0, MINUTE, 3_600.0, 86_400.0];
+const MINUTE: f64 = 60.0;
+/// How far a period that was worked out may be from a stated one.
+const TOLERANCE: f64 = 0.15;
+/// What of a limit is used where the bucket is mirrored without the server's help: clocks differ and answers bunch.
+const SHARE: f64 = 0.98;
+/// A bucket fills for at most this long where its size is not known.
+const FILLS_FOR: f64 = 1.0;
+/// Seconds between two refusals that tell a rate.
+const EPISODE: f64 = 0.25;
+/// How much faster the next second may be than this one, where the rate was learned from refusals.
+const PROBE: f64 = 0.01;
+
+/// Where the rate comes from; a later one never overrules a better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    Observed,
+    Told,
+    Stated,
+}
+
+/// The rate that may be used, what is there now, and how that is known.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    rate: Option<(f64, Source)>,
+    /// The bound by the suite, which no server raises.
+    stated: Option<f64>,
+    /// The seconds that the server's limit is for, once it said one.
+    period: Option<f64>,
+    level: f64,
+    capacity: f64,
+    at: Option<Instant>,
+    /// What was sent and not answered.
+    unanswered: f64,
+    /// What was answered well since the last episode of refusals, and when that was.
+    since: Option<(Instant, f64)>,
+    answered: f64,
+}
+
+impl Bucket {
+    /// `per_minute`: as the suite states it.
+    pub(super) fn new(per_minute: Option<f64>) -> Self {
+        let stated = per_minute.map(|rate| rate / 60.0);
+        let capacity = stated.map_or(f64::INFINITY, |rate| (rate * FILLS_FOR).max(1.0));
+        Self {
+            rate: stated.map(|rate| (rate, Source::Stated)),
+            stated,
+            period: None,
+            level: capacity,
+            capacity,
+            at: None,
+            unanswered: 0.0,
+            since: None,
+            answered: 0.0,
+        }
+    }
+
+    /// True where a pace is held.
+    pub(super) fn is_paced(&self) -> bool {
+        self.rate.is_some()
+    }
+
+    /// A second's allowance.
+    pub(super) fn rate(&self) -> Option<f64> {
+        self.rate.map(|(rate, _)| rate)
+    }
+
+    fn fill(&mut self, now: Instant) {
+        let Some((rate, source)) = self.rate else { return };
+        let past = self.at.map_or(0.0, |at| now.saturating_duration_since(at).as_secs_f64());
+        self.at = Some(now);
+        self.level = (self.level + past * rate).min(self.capacity);
+        if source == Source::Observed {
+            let grown = rate * (1.0 + PROBE * past.min(1.0));
+            self.rate = Some((self.stated.map_or(grown, |most| grown.min(most)), source));
+        }
+    }
+
+    /// How long until `n` may be taken; zero: now. More than the bucket ever holds is let through when it is full.
+    pub(super) fn wait(&mut self, n: f64, now: Instant) -> Duration {
+        self.fill(now);
+        let Some((rate, _)) = self.rate else { return Duration::ZERO };
+        let missing = n.min(self.capacity) - self.level;
+        if missing <= 1e-9 {
+            return Duration::ZERO;
+        }
+        Duration::try_from_secs_f64(missing / rate).unwrap_or(Duration::MAX).max(Duration::from_micros(100))
+    }
+
+    pub(super) fn take(&mut self, n: f64) {
+        self.level -= n;
+        self.unanswered += n;
+    }
+
+    /// A call ended that took `n` and, as is known now, used `used`.
+    pub(super) fn settle(&mut self, n: f64, used: f64, answered: bool) {
+        self.unanswered = (self.unanswered - n).max(0.0);
+        self.level = (self.level + n - used).min(self.capacity);
+        if answered {
+            self.answered += used;
+        }
+    }
+
+    /// What an answer's headers tell: what the server has left lies between what it says and that less what it had not seen yet.
+    pub(super) fn learn(&mut self, told: Allowance, now: Instant) {
+        #[expect(clippy::cast_precision_loss, reason = "limits below 2^53")]
+        let number = |value: Option<u64>| value.map(|value| value as f64);
+        self.fill(now);
+        if let Some(limit) = number(told.limit).filter(|limit| *limit > 0.0) {
+            let period = *self.period.get_or_insert_with(|| period(limit, number(told.remaining), told.reset));
+            let rate = limit / period * SHARE;
+            if self.rate.is_none_or(|(_, source)| source <= Source::Told) {
+                self.rate = Some((rate, Source::Told));
+            }
+        }
+        let Some(remaining) = number(told.remaining) else { return };
+        match self.rate {
+            Some((_, Source::Observed)) | None => {}
+            Some((rate, source)) => {
+                if self.capacity.is_infinite() || source == Source::Told {
+                    // What it holds is at least what it held.
+                    let known = if self.capacity.is_infinite() { 1.0 } else { self.capacity };
+                    self.capacity = known.max(remaining).max(rate * 0.01);
+                }
+                let low = (remaining - self.unanswered).min(self.capacity);
+                // A level that is right is not disturbed; one that is wrong goes to the nearest that can be.
+                self.level = if source == Source::Stated {
+                    self.level.min(remaining)
+                } else if self.level.is_finite() {
+                    self.level.clamp(low, remaining.max(low))
+                } else {
+                    low
+                };
+            }
+        }
+    }
+
+    /// The first refusal of an episode. `too_fast`: it was the rate; what got through since the last episode then tells the rate.
+    pub(super) fn refused(&mut self, now: Instant, too_fast: bool) {
+        self.fill(now);
+        let (then, answered) = *self.since.get_or_insert((now, self.answered));
+        self.level = self.level.min(0.0);
+        if !too_fast || matches!(self.rate, Some((_, Source::Told | Source::Stated))) {
+            if let Some((rate, source @ (Source::Told | Source::Stated))) = self.rate {
+                // The limit is another one than it was said to be, or others use it as well.
+                self.rate = Some((rate * SHARE, source));
+            }
+            return;
+        }
+        // The bucket was empty then and is now, so what got through is what it was filled with.
+        let past = now.saturating_duration_since(then).as_secs_f64();
+        let got_through = self.answered - answered;
+        if past < EPISODE || got_through < 1.0 {
+            return;
+        }
+        self.since = Some((now, self.answered));
+        let seen = got_through / past * SHARE;
+        let rate = self.rate.map_or(seen, |(rate, _)| seen.min(rate));
+        self.rate = Some((rate, Source::Observed));
+        self.capacity = (rate * 0.05).max(1.0);
+        self.at = Some(now);
+        self.level = 0.0;
+    }
+}
+
+/// The seconds that `limit` is for. A bucket says so itself where what is missing and the time until it is full again fit a stated
+/// period; else it is a minute, which is what providers state. A bucket that is less than half full may be a small one, which says nothing.
+fn period(limit: f64, remaining: Option<f64>, reset: Option<Duration>) -> f64 {
+    let (Some(remaining), Some(reset)) = (remaining, reset) else { return MINUTE };
+    let missing = limit - remaining;
+    if missing <= 0.0 || reset.is_zero() || remaining * 2.0 < limit {
+        return MINUTE;
+    }
+    let worked_out = limit * reset.as_secs_f64() / missing;
+    PERIODS.into_iter().find(|period| (worked_out / period - 1.0).abs() <= TOLERANCE).unwrap_or(MINUTE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(limit: u64, remaining: u64, reset_ms: u64) -> Allowance {
+        Allowance { limit: Some(limit), remaining: Some(remaining), reset: Some(Duration::from_millis(reset_ms)) }
+    }
+
+    #[test]
+    fn the_period_of_a_limit_is_worked_out() {
+        let of = |limit: f64, remaining: f64, ms| period(limit, Some(remaining), Some(Duration::from_millis(ms)));
+        assert_eq!(of(3_500.0, 3_499.0, 17), 60.0);
+        assert_eq!(of(14_400.0, 14_370.0, 179_560), 86_400.0);
+        assert_eq!(of(10.0, 8.0, 200), 1.0);
+        assert_eq!(of(3_000.0, 49.0, 20), 60.0, "a bucket smaller than a minute's worth");
+        assert_eq!(period(60.0, None, None), 60.0);
+    }
+
+    /// Answered at once, with nothing to correct.
+    fn ask(bucket: &mut Bucket, count: u32) {
+        for _ in 0..count {
+            bucket.take(1.0);
+            bucket.settle(1.0, 1.0, true);
+        }
+    }
+
+    #[test]
+    fn a_stated_rate_is_kept() {
+        let mut bucket = Bucket::new(Some(600.0));
+        let begun = Instant::now();
+        let (mut now, mut sent) = (begun, 0_u32);
+        while now < begun + Duration::from_secs(10) {
+            let wait = bucket.wait(1.0, now);
+            if wait.is_zero() {
+                ask(&mut bucket, 1);
+                sent += 1;
+            } else {
+                now += wait;
+            }
+        }
+        assert!((100..=111).contains(&sent), "{sent}");
+    }
+
+    #[test]
+    fn what_the_server_says_it_has_left_is_believed() {
+        let (mut bucket, now) = (Bucket::new(None), Instant::now());
+        assert!(bucket.wait(1.0, now).is_zero(), "nothing is known");
+        ask(&mut bucket, 1);
+        bucket.learn(told(600, 2, 59_800), now);
+        for _ in 0..2 {
+            assert!(bucket.wait(1.0, now).is_zero());
+            bucket.take(1.0);
+        }
+        let wait = bucket.wait(1.0, now);
+        assert!(wait > Duration::from_millis(95) && wait < Duration::from_millis(110), "{wait:?}");
+    }
+
+    #[test]
+    fn a_server_never_raises_what_the_suite_states() {
+        let (mut bucket, now) = (Bucket::new(Some(60.0)), Instant::now());
+        bucket.learn(told(60_000, 59_999, 1), now);
+        assert_eq!(bucket.rate(), Some(1.0));
+        bucket.take(1.0);
+        assert!(bucket.wait(1.0, now) > Duration::from_millis(900));
+    }
+
+    #[test]
+    fn two_episodes_tell_the_rate() {
+        let (mut bucket, begun) = (Bucket::new(None), Instant::now());
+        bucket.refused(begun, true);
+        assert!(!bucket.is_paced());
+        ask(&mut bucket, 50);
+        bucket.refused(begun + Duration::from_secs(1), true);
+        let rate = bucket.rate().unwrap();
+        assert!((48.0..=50.0).contains(&rate), "{rate}");
+    }
+
+    #[test]
+    fn an_estimate_is_corrected_by_what_was_used() {
+        let (mut bucket, now) = (Bucket::new(Some(60_000.0)), Instant::now());
+        bucket.take(1_000.0);
+        bucket.settle(1_000.0, 200.0, true);
+        assert!(bucket.wait(800.0, now).is_zero());
+        assert!(!bucket.wait(801.0, now).is_zero());
+    }
+
+    #[test]
+    fn a_call_larger_than_the_bucket_goes_when_it_is_full() {
+        let (mut bucket, now) = (Bucket::new(Some(60.0)), Instant::now());
+        assert!(bucket.wait(50.0, now).is_zero());
+        bucket.take(50.0);
+        let wait = bucket.wait(1.0, now);
+        assert!(wait >= Duration::from_secs(49), "{wait:?}");
+    }
+}

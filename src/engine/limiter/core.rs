@@ -1,0 +1,198 @@
+//! What is known about an endpoint, and what follows for the next call. Pure: time comes in, decisions go out.
+
+use std::time::{Duration, Instant};
+
+use super::bucket::Bucket;
+use super::concurrency::{Concurrency, Flight};
+use crate::domain::{Complaint, EndpointLimits, FailureKind, RateHint};
+
+/// The first wait after a refusal that names no time; doubled for each further one without any good answer between.
+const COOLING: Duration = Duration::from_millis(500);
+const LONGEST_COOLING: Duration = Duration::from_secs(8);
+/// Those who waited for a hold to end are spread over at least this time.
+const SPREAD: Duration = Duration::from_millis(250);
+
+/// Whether a call may be sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Admission {
+    Go(Load),
+    /// Not before this moment, if nothing happens until then.
+    At(Instant),
+    /// Once a call has ended.
+    Full,
+}
+
+/// What a call takes of the limits while it is in flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    flight: Flight,
+    tokens: f64,
+}
+
+impl PartialEq for Load {
+    fn eq(&self, other: &Self) -> bool {
+        self.flight.sent == other.flight.sent && self.tokens == other.tokens
+    }
+}
+
+/// What a call came to, for the limits.
+#[derive(Clone, Debug)]
+pub(in crate::engine) enum Landing {
+    /// A complete answer, usable or not: the endpoint kept up.
+    Answered { latency: Duration, tokens: Option<u64> },
+    /// The endpoint could not take it.
+    Refused(Complaint),
+    /// It broke, was given up, or was wrong: nothing is learned about the limits.
+    Lost,
+}
+
+/// The state of one endpoint.
+#[derive(Debug)]
+pub(super) struct Core {
+    concurrency: Concurrency,
+    requests: Bucket,
+    tokens: Bucket,
+    held_until: Option<Instant>,
+    /// After a hold: how many are still spread, and not before when the next one goes.
+    spread: (usize, Instant),
+    /// Episodes of refusals since the last good answer.
+    refusals: u32,
+    answered: u64,
+    /// Why no request will succeed any more.
+    stopped: Option<(FailureKind, String)>,
+}
+
+impl Core {
+    pub(super) fn new(limits: EndpointLimits, ceiling: usize, now: Instant) -> Self {
+        Self {
+            concurrency: Concurrency::new(ceiling),
+            requests: Bucket::new(limits.requests_per_minute),
+            tokens: Bucket::new(limits.tokens_per_minute),
+            held_until: None,
+            spread: (0, now),
+            refusals: 0,
+            answered: 0,
+            stopped: None,
+        }
+    }
+
+    /// Takes a place for a call of about `tokens`, if there is one.
+    pub(super) fn admit(&mut self, tokens: f64, now: Instant) -> Admission {
+        if let Some(until) = self.held_until {
+            if until > now {
+                return Admission::At(until);
+            }
+            self.held_until = None;
+            self.spread = (self.concurrency.limit(), now);
+        }
+        if !self.concurrency.has_room() {
+            return Admission::Full;
+        }
+        let pause = self.requests.wait(1.0, now).max(self.tokens.wait(tokens, now));
+        let at = now.checked_add(pause).unwrap_or(now);
+        let at = if self.spread.0 > 0 { at.max(self.spread.1) } else { at };
+        if at > now {
+            return Admission::At(at);
+        }
+        if self.spread.0 > 0 {
+            let gap = SPREAD / u32::try_from(self.concurrency.limit()).unwrap_or(u32::MAX).max(1);
+            self.spread = (self.spread.0.saturating_sub(1), now + gap);
+        }
+        self.requests.take(1.0);
+        self.tokens.take(tokens);
+        Admission::Go(Load { flight: self.concurrency.send(now), tokens })
+    }
+
+    /// A call has ended: what it tells is learned, and its place is free.
+    pub(super) fn land(&mut self, load: Load, landing: &Landing, hint: &RateHint, now: Instant) {
+        self.concurrency.land();
+        let used = match landing {
+            Landing::Answered { tokens, .. } => tokens.map_or(load.tokens, number),
+            // What was refused was not used up; providers that count it say so in their headers.
+            Landing::Refused(_) => 0.0,
+            Landing::Lost => load.tokens,
+        };
+        let answered = matches!(landing, Landing::Answered { .. });
+        let sent = if matches!(landing, Landing::Refused(_)) { 0.0 } else { 1.0 };
+        self.requests.settle(1.0, sent, answered);
+        self.tokens.settle(load.tokens, used, answered);
+        if let Some(told) = hint.requests {
+            self.requests.learn(told, now);
+        }
+        if let Some(told) = hint.tokens {
+            self.tokens.learn(told, now);
+        }
+        match landing {
+            Landing::Answered { latency, .. } => {
+                self.refusals = 0;
+                self.answered = self.answered.saturating_add(1);
+                self.concurrency.answered(load.flight, *latency);
+                if self.requests.is_paced() || self.tokens.is_paced() {
+                    self.concurrency.paced();
+                }
+            }
+            Landing::Refused(complaint) => self.refused(load.flight, *complaint, hint, now),
+            Landing::Lost => {}
+        }
+    }
+
+    fn refused(&mut self, flight: Flight, complaint: Complaint, hint: &RateHint, now: Instant) {
+        // The server's own wish holds back everybody, whatever the episode.
+        if let Some(asked) = hint.retry_after {
+            self.hold(asked, now);
+        }
+        let cut = complaint != Complaint::TooFast;
+        if !self.concurrency.refused(flight, now, cut) {
+            return;
+        }
+        if complaint != Complaint::TooMany {
+            let by_tokens = hint.tokens.is_some_and(|told| told.remaining.is_some_and(|left| number(left) < 2_000.0))
+                && hint.requests.is_none_or(|told| told.remaining != Some(0));
+            let (first, second) = (&mut self.requests, &mut self.tokens);
+            let bucket = if by_tokens { second } else { first };
+            bucket.refused(now, true);
+        }
+        if hint.retry_after.is_none() {
+            let doublings = self.refusals.min(8);
+            let cooling = COOLING.saturating_mul(1 << doublings).min(LONGEST_COOLING);
+            let paced = self.requests.is_paced() || self.tokens.is_paced();
+            // A cut is answer enough to the first complaint about too many at once, and a pace to one about too fast.
+            if self.refusals > 0 || !(paced || complaint == Complaint::TooMany) {
+                self.hold(cooling, now);
+            }
+        }
+        self.refusals = self.refusals.saturating_add(1);
+    }
+
+    /// Holds back every worker for `wait` from now.
+    fn hold(&mut self, wait: Duration, now: Instant) {
+        let Some(until) = now.checked_add(wait) else { return };
+        self.held_until = Some(self.held_until.map_or(until, |held| held.max(until)));
+    }
+
+    /// Stops the endpoint; true for the first to do so.
+    pub(super) fn stop(&mut self, kind: FailureKind, why: &str) -> bool {
+        let first = self.stopped.is_none();
+        self.stopped.get_or_insert_with(|| (kind, why.to_owned()));
+        first
+    }
+
+    /// Calls that got an answer so far.
+    pub(super) fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    pub(super) fn stopped(&self) -> Option<&(FailureKind, String)> {
+        self.stopped.as_ref()
+    }
+
+    /// Calls in flight, calls at once, requests a second where a pace is held.
+    pub(super) fn state(&self) -> (usize, usize, Option<f64>) {
+        (self.concurrency.in_flight(), self.concurrency.limit(), self.requests.rate())
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+fn number(count: u64) -> f64 {
+    count as f64
+}

@@ -1,0 +1,168 @@
+//! Holds one endpoint's limits: how many at once ([`concurrency`]), how fast ([`bucket`]), not before when, and the end of it all.
+//!
+//! Calls wait in the order in which they came. Only the first of them watches the limits, so that nobody is woken in vain, and
+//! those who waited for the same moment do not meet there.
+//!
+//! Promise: nothing is sent before a moment that the server named, and a place is free again however its call ends.
+
+mod bucket;
+mod concurrency;
+mod core;
+#[cfg(test)]
+mod simulated;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::Notify;
+
+pub(in crate::engine) use self::core::Landing;
+use self::core::{Admission, Core, Load};
+use crate::domain::{EndpointLimits, Failure, FailureKind, RateHint};
+
+/// The limits of one endpoint, shared by everything that calls it.
+pub(super) struct Limiter {
+    /// Held by the first of those who wait.
+    turn: tokio::sync::Mutex<()>,
+    /// Wakes the first one: a place is free, or something was learned.
+    changed: Notify,
+    core: Mutex<Core>,
+}
+
+/// How an endpoint stands, for progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LimiterState {
+    pub in_flight: usize,
+    pub limit: usize,
+    /// Requests a second, where a pace is held.
+    pub rate: Option<f64>,
+}
+
+impl Limiter {
+    /// `ceiling`: calls at once at most.
+    pub(super) fn new(limits: EndpointLimits, ceiling: usize) -> Self {
+        Self {
+            turn: tokio::sync::Mutex::const_new(()),
+            changed: Notify::new(),
+            core: Mutex::new(Core::new(limits, ceiling, Instant::now())),
+        }
+    }
+
+    fn core(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place for a call of about `tokens`, once there is one.
+    ///
+    /// # Errors
+    /// The endpoint's failure where it was stopped, meanwhile too.
+    pub(super) async fn admit(&self, tokens: u64) -> Result<Permit<'_>, Failure> {
+        #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+        let tokens = tokens as f64;
+        let _turn = self.turn.lock().await;
+        loop {
+            let admission = {
+                let mut core = self.core();
+                if let Some(failure) = stopped(&core) {
+                    return Err(failure);
+                }
+                core.admit(tokens, Instant::now())
+            };
+            match admission {
+                Admission::Go(load) => return Ok(Permit { limiter: self, load: Some(load) }),
+                Admission::Full => self.changed.notified().await,
+                Admission::At(moment) => {
+                    tokio::select! {
+                        () = tokio::time::sleep_until(moment.into()) => {}
+                        () = self.changed.notified() => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// The failure of a call that is not sent because the endpoint was stopped.
+    pub(super) fn stopped(&self) -> Option<Failure> {
+        stopped(&self.core())
+    }
+
+    /// Calls that got an answer so far.
+    pub(super) fn answered(&self) -> u64 {
+        self.core().answered()
+    }
+
+    /// Stops the endpoint; true for the first to do so.
+    pub(super) fn stop(&self, kind: FailureKind, why: &str) -> bool {
+        let first = self.core().stop(kind, why);
+        self.changed.notify_one();
+        first
+    }
+
+    pub(super) fn state(&self) -> LimiterState {
+        let (in_flight, limit, rate) = self.core().state();
+        LimiterState { in_flight, limit, rate }
+    }
+}
+
+fn stopped(core: &Core) -> Option<Failure> {
+    let (kind, why) = core.stopped()?;
+    Some(Failure::infra(*kind, format!("not evaluated: the endpoint was stopped because {why}")))
+}
+
+/// A place in flight. Given back with what the call came to, or without a word when dropped.
+pub(super) struct Permit<'a> {
+    limiter: &'a Limiter,
+    load: Option<Load>,
+}
+
+impl Permit<'_> {
+    /// Tells what the call came to; the place is free.
+    pub(super) fn land(mut self, landing: &Landing, hint: &RateHint) {
+        self.give_back(landing, hint);
+    }
+
+    fn give_back(&mut self, landing: &Landing, hint: &RateHint) {
+        if let Some(load) = self.load.take() {
+            self.limiter.core().land(load, landing, hint, Instant::now());
+            self.limiter.changed.notify_one();
+        }
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        self.give_back(&Landing::Lost, &RateHint::default());
+    }
+}
+
+/// All endpoints of a run.
+pub(super) struct Limiters {
+    known: Mutex<HashMap<Arc<str>, Arc<Limiter>>>,
+}
+
+impl Limiters {
+    pub(super) fn new() -> Self {
+        Self { known: Mutex::default() }
+    }
+
+    /// The limiter of `name`, made with `limits` at its first call.
+    pub(super) fn get(&self, name: &Arc<str>, limits: impl FnOnce() -> (EndpointLimits, usize)) -> Arc<Limiter> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let limiter = known.entry(Arc::clone(name)).or_insert_with(|| {
+            let (limits, ceiling) = limits();
+            Arc::new(Limiter::new(limits, ceiling))
+        });
+        Arc::clone(limiter)
+    }
+
+    /// Calls in flight and calls at once over all endpoints, and the rate where one endpoint alone holds a pace.
+    pub(super) fn state(&self) -> LimiterState {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.values().map(|limiter| limiter.state()).fold(LimiterState::default(), |sum, state| LimiterState {
+            in_flight: sum.in_flight.saturating_add(state.in_flight),
+            limit: sum.limit.saturating_add(state.limit),
+            rate: sum.rate.or(state.rate),
+        })
+    }
+}

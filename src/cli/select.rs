@@ -50,7 +50,7 @@ pub(super) fn narrow(
         let message = format!("no case is left by {}", by.join(" "));
         return Err(Failed::usage("no-cases", message, "a run without cases never passes; leave out a flag"));
     }
-    Ok((dataset.len < of).then(|| Selection { by, of: of as u64 }))
+    Ok((dataset.len < of).then_some(Selection { by, of: of as u64 }))
 }
 
 /// The flags as somebody would write them.

@@ -144,6 +144,9 @@ fn number(name: &str, text: &str) -> Result<u32, String> {
 mod tests {
     use super::*;
 
+    /// The wish, the variables, and what comes of them.
+    type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+
     fn said(wish: &str, variables: &[(&str, &str)]) -> Result<String, String> {
         let env = Env::from_pairs(variables.iter().copied());
         let shard = resolve(wish.parse().unwrap(), &env);
@@ -161,7 +164,7 @@ mod tests {
                 ("SLURM_ARRAY_TASK_STEP", step),
             ]
         };
-        let rows: [(&str, &[(&str, &str)], &str); 9] = [
+        let rows: [Row; 9] = [
             ("auto", &[("CI_NODE_INDEX", "2"), ("CI_NODE_TOTAL", "8")], "2 of 8"),
             ("auto", &[("SYSTEM_JOBPOSITIONINPHASE", "1"), ("SYSTEM_TOTALJOBSINPHASE", "1")], "1 of 1"),
             ("auto", &[("BUILDKITE_PARALLEL_JOB", "0"), ("BUILDKITE_PARALLEL_JOB_COUNT", "3")], "1 of 3"),
@@ -189,7 +192,7 @@ mod tests {
                 ("SLURM_ARRAY_TASK_STEP", "1"),
             ]
         };
-        let rows: [(&str, &[(&str, &str)], &str); 15] = [
+        let rows: [Row; 15] = [
             ("auto", &[], "no variable of"),
             ("auto", &[("GITHUB_ACTIONS", "true")], "${{ matrix.shard }}"),
             ("auto", &[("GITLAB_CI", "true"), ("CI_NODE_TOTAL", "1")], "parallel: 8"),

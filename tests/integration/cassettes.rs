@@ -80,7 +80,10 @@ fn lively(before: usize, body: &str) -> (&'static str, String) {
         return ("503 Service Unavailable", "{}".to_owned());
     }
     if !body.contains("VERDICT") && !body.contains("YES") {
-        return ("200 OK", completion(&format!("answer {count} {}", if count % 5 == 0 { KEY } else { "plain" })));
+        return (
+            "200 OK",
+            completion(&format!("answer {count} {}", if count.is_multiple_of(5) { KEY } else { "plain" })),
+        );
     }
     ("200 OK", completion(["YES", "NO", "I would rather not say"][count % 3]))
 }

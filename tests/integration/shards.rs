@@ -40,7 +40,7 @@ fn words(seed: usize, count: usize) -> String {
 
 fn questions(cases: std::ops::Range<usize>) -> String {
     let row = |at: usize| {
-        let tag = if at % 3 == 0 { "hard" } else { "easy" };
+        let tag = if at.is_multiple_of(3) { "hard" } else { "easy" };
         let reference = words(at, 7);
         format!(
             "{{\"id\":\"q{at}\",\"input\":\"Question {at}?\",\"reference\":\"{reference}\",\"tags\":[\"{tag}\"]}}\n"

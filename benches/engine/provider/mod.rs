@@ -24,6 +24,9 @@ use self::http::{Answer, Request};
 use self::limit::Bucket;
 use crate::Error;
 
+/// Headers of an answer.
+type Headers = Vec<(&'static str, String)>;
+
 pub const ROLE: &str = "provider";
 
 /// How it behaves.
@@ -139,7 +142,7 @@ impl Provider {
     }
 
     /// Counts the request: how often it was asked before, and the headers that tell the limit; or the refusal.
-    fn enter(&self, key: u64) -> Result<(u32, Vec<(&'static str, String)>), Answer> {
+    fn enter(&self, key: u64) -> Result<(u32, Headers), Answer> {
         let now = Instant::now();
         let mut state = self.state();
         let State { bucket, counts } = &mut *state;

@@ -9,8 +9,8 @@ const LARGE: Work = Work { cases: 3000, latency_ms: 0, workers: 32 };
 
 /// CPU of one more call: the difference of two sizes.
 pub fn marginal(bench: &Bench) -> Result<Vec<Row>, Error> {
-    let (small, small_floor) = medians(&*bench.pairs(SMALL)?, |measured| measured.cpu);
-    let (large, large_floor) = medians(&*bench.pairs(LARGE)?, |measured| measured.cpu);
+    let (small, small_floor) = medians(&bench.pairs(SMALL)?, |measured| measured.cpu);
+    let (large, large_floor) = medians(&bench.pairs(LARGE)?, |measured| measured.cpu);
     let calls = LARGE.calls() - SMALL.calls();
     let (call, floor) = ((large - small) / calls * 1e6, (large_floor - small_floor) / calls * 1e6);
     Ok(vec![Row {
@@ -24,7 +24,7 @@ pub fn marginal(bench: &Bench) -> Result<Vec<Row>, Error> {
 }
 
 pub fn whole(bench: &Bench) -> Result<Vec<Row>, Error> {
-    let (cpu, floor) = medians(&*bench.pairs(SMALL)?, |measured| measured.cpu);
+    let (cpu, floor) = medians(&bench.pairs(SMALL)?, |measured| measured.cpu);
     let rate = SMALL.calls() / cpu;
     Ok(vec![Row {
         name: "P2",
@@ -38,7 +38,7 @@ pub fn whole(bench: &Bench) -> Result<Vec<Row>, Error> {
 
 pub fn wall(bench: &Bench) -> Result<Vec<Row>, Error> {
     let work = Work { cases: 1000, latency_ms: 50, workers: 32 };
-    let (wall, floor) = medians(&*bench.pairs(work)?, |measured| measured.wall);
+    let (wall, floor) = medians(&bench.pairs(work)?, |measured| measured.wall);
     let ideal = work.ideal();
     Ok(vec![Row {
         name: "P3",
@@ -52,7 +52,7 @@ pub fn wall(bench: &Bench) -> Result<Vec<Row>, Error> {
 
 pub fn many_workers(bench: &Bench) -> Result<Vec<Row>, Error> {
     let work = Work { cases: 5000, latency_ms: 50, workers: 256 };
-    let (wall, floor) = medians(&*bench.pairs(work)?, |measured| measured.wall);
+    let (wall, floor) = medians(&bench.pairs(work)?, |measured| measured.wall);
     let ideal = work.ideal();
     Ok(vec![Row {
         name: "P4",

@@ -27,12 +27,12 @@ enum Lost {
     /// No provider has it: its calls may be submitted again.
     Nowhere,
     /// It was refused, or nobody can ask for it.
-    Rejected(Rejection),
+    Rejected(Box<Rejection>),
 }
 
 impl From<Rejection> for Lost {
     fn from(rejection: Rejection) -> Self {
-        Self::Rejected(rejection)
+        Self::Rejected(Box::new(rejection))
     }
 }
 

@@ -283,7 +283,7 @@ fn wrong_side(
     sheet: &Sheet<'_>,
     metric: usize,
     rule: RuleKind,
-    bound: Bound,
+    bound: Required,
 ) -> Vec<(CaseId, MetricName)> {
     let Some((spec, _)) = scene.metrics.get(metric) else { return Vec::new() };
     let wrong = |row: &CaseRecord, cell: Measured| {
@@ -301,8 +301,8 @@ fn wrong_side(
         let rising = left.0.exact().compare(right.0.exact());
         let order = match (rule, bound, spec.direction) {
             (RuleKind::PassRate, _, Direction::Lower) => rising.reverse(),
-            (RuleKind::PassRate, _, Direction::Higher) | (_, Bound::AtLeast(_), _) => rising,
-            (_, Bound::AtMost(_), _) => rising.reverse(),
+            (RuleKind::PassRate, _, Direction::Higher) | (_, Required::AtLeast(_), _) => rising,
+            (_, Required::AtMost(_), _) => rising.reverse(),
         };
         order.then_with(|| left.1.cmp(right.1))
     });

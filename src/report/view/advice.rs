@@ -37,7 +37,7 @@ pub(super) fn advice(run: &Run, verdict: &Verdict, troubles: &[Trouble], cleaner
         }
     }
     for rule in verdict.rules.iter().filter(|rule| rule.severity != Severity::Ok) {
-        if let Some(text) = of_rule(rule) {
+        if let Some(text) = of_rule(rule, verdict) {
             say(text);
         }
     }
@@ -47,7 +47,7 @@ pub(super) fn advice(run: &Run, verdict: &Verdict, troubles: &[Trouble], cleaner
     advice.iter().take(LINES).map(|text| cleaner.line(text, NAME * 3)).collect()
 }
 
-fn of_rule(rule: &Comparison) -> Option<String> {
+fn of_rule(rule: &Comparison, verdict: &Verdict) -> Option<String> {
     let text = match (rule.rule, rule.reason) {
         (RuleKind::Complete, Reason::NoCases) => "check `dataset`, `where` and `sample`: no case was selected",
         (RuleKind::Complete, _) => "run again: what was paid for is kept and not paid again",

@@ -202,11 +202,11 @@ fn told<'a, T: Send + 'a>(
     jobs: impl Iterator<Item = T> + Send + 'a,
     packs: &'a Packs,
 ) -> impl Iterator<Item = T> + Send + 'a {
-    let end = std::iter::once_with(|| {
+    let end = std::iter::once_with(move || {
         packs.close();
         None
     });
-    jobs.inspect(|_| packs.begin()).map(Some).chain(end).flatten()
+    jobs.inspect(move |_| packs.begin()).map(Some).chain(end).flatten()
 }
 
 /// A task of its own: a panic in it is one broken outcome.

@@ -1,6 +1,5 @@
 //! Who waits for whom, whatever the order in which they come.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use super::*;
@@ -139,8 +138,8 @@ async fn who_has_no_answer_is_not_waited_for() {
 async fn who_leads_and_breaks_down_costs_nobody_else() {
     let (told, said) = run(Panel { breaks: true, ..panel(3) }, 3, &[], |place| place as u64).await;
     // The leader's own task ends with its panic.
-    assert_eq!(said, ["0", "1"]);
-    assert_eq!(told.alone.lock().unwrap().len(), 2);
+    assert_eq!(said.len(), 2);
+    assert_eq!(told.alone.lock().unwrap().len(), 2, "the others ask alone");
     let (told, said) = run(Panel { forgets: true, ..panel(3) }, 3, &[], |place| place as u64).await;
     assert_eq!(said, ["0", "1", "2"]);
     assert_eq!(*told.alone.lock().unwrap(), ["2"], "who was forgotten asks alone");

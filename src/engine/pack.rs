@@ -276,5 +276,4 @@ impl Drop for Member {
 }
 
 #[cfg(test)]
-#[path = "pack/tests.rs"]
 mod tests;

@@ -259,5 +259,4 @@ fn may_do_better_alone(kind: FailureKind) -> bool {
 }
 
 #[cfg(test)]
-#[path = "pack/tests.rs"]
 mod tests;

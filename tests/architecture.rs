@@ -56,6 +56,8 @@ const ENVIRONMENT: &[&str] = &["src/main.rs"];
 const CLOCKS: &[&str] = &[
     "src/engine",
     "src/net",
+    // When a row was written, and how long a locked file is waited for.
+    "src/store/ledger",
     "src/host/github/api.rs",
     "src/report/console/progress.rs",
     "src/cli/git.rs",

@@ -9,7 +9,7 @@ use super::batch::{Batcher, Delivery};
 use super::budget::{Account, Reservation};
 use super::cancel::{Cancel, Stop};
 use super::key::key_of;
-use super::limiter::{Landing, Limiter, LimiterState, Limiters};
+use super::limiter::{Ceiling, Landing, Limiter, LimiterState, Limiters};
 use super::retry::{RetryPolicy, Tries, wait};
 use super::tape::{Seat, Tape};
 use crate::domain::{CallCounts, Complaint, Event, EventSink, Failure, FailureKind, RetryClass, Side, Spent, Usage};
@@ -141,8 +141,10 @@ impl Caller {
     fn limiter(&self, call: &Call) -> Arc<Limiter> {
         self.limiters.get(&call.endpoint, || {
             let limits = call.limits.share(self.settings.shards);
-            let ceiling =
-                limits.workers.or(self.settings.workers).map_or_else(|| most_at_once(call), NonZeroUsize::get);
+            let ceiling = match limits.workers.or(self.settings.workers) {
+                Some(stated) => Ceiling::Stated(stated.get()),
+                None => Ceiling::Assumed(most_at_once(call)),
+            };
             (limits, ceiling)
         })
     }

@@ -76,7 +76,7 @@ fn table(endpoints: &[EndpointAccount]) -> String {
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(["endpoint", "answers", "size", "tokens", "cost", "used again", "saved", "newest", "last used"]);
     for endpoint in endpoints {
-        let money = |cost: Option<f64>| cost.map_or_else(|| NONE.to_owned(), |cost| number::money(cost));
+        let money = |cost: Option<f64>| cost.map_or_else(|| NONE.to_owned(), number::money);
         table.add_row([
             name(&endpoint.endpoint),
             number::count(endpoint.answers),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// Calls in flight at the start, before anything is known.
-const FIRST: f64 = 4.0;
+const FIRST: usize = 4;
 /// How much the limit grows for every answer until the first complaint: sixfold in the time of one answer.
 const SLOW_START: f64 = 5.0;
 /// What a complaint leaves of the calls that were in flight.
@@ -16,6 +16,15 @@ const NOISE: Duration = Duration::from_millis(50);
 const RISEN: f64 = 2.0;
 /// Answers before the usual latency is known.
 const KNOWN_AFTER: u32 = 10;
+
+/// Calls at once at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Ceiling {
+    /// The suite says so: half of it is where the calls start.
+    Stated(usize),
+    /// Nobody says: the calls start with a few.
+    Assumed(usize),
+}
 
 /// Additive increase, multiplicative decrease.
 ///
@@ -43,13 +52,17 @@ pub(super) struct Flight {
 }
 
 impl Concurrency {
-    /// `ceiling`: at least 1.
-    pub(super) fn new(ceiling: usize) -> Self {
+    /// A ceiling of 0 is one of 1.
+    pub(super) fn new(ceiling: Ceiling) -> Self {
+        let (most, first) = match ceiling {
+            Ceiling::Stated(most) => (most, FIRST.max(most / 2)),
+            Ceiling::Assumed(most) => (most, FIRST),
+        };
         #[expect(clippy::cast_precision_loss, reason = "counts of calls in flight")]
-        let ceiling = ceiling.max(1) as f64;
+        let [first, most] = [first, most].map(|count| count.max(1) as f64);
         Self {
-            limit: FIRST.min(ceiling),
-            ceiling,
+            limit: first.min(most),
+            ceiling: most,
             in_flight: 0,
             slow_start: true,
             cut_at: None,
@@ -170,7 +183,7 @@ mod tests {
 
     #[test]
     fn it_grows_quickly_to_the_ceiling_and_no_further() {
-        let mut concurrency = Concurrency::new(100);
+        let mut concurrency = Concurrency::new(Ceiling::Assumed(100));
         let limits: Vec<usize> = (0..4)
             .map(|_| {
                 round(&mut concurrency, QUICK);
@@ -178,13 +191,14 @@ mod tests {
             })
             .collect();
         assert_eq!(limits, [24, 100, 100, 100]);
-        assert_eq!(Concurrency::new(2).limit(), 2);
-        assert_eq!(Concurrency::new(0).limit(), 1);
+        assert_eq!(Concurrency::new(Ceiling::Assumed(2)).limit(), 2);
+        assert_eq!(Concurrency::new(Ceiling::Stated(0)).limit(), 1);
+        assert_eq!(Concurrency::new(Ceiling::Stated(32)).limit(), 16);
     }
 
     #[test]
     fn it_does_not_grow_where_it_is_not_used() {
-        let mut concurrency = Concurrency::new(100);
+        let mut concurrency = Concurrency::new(Ceiling::Assumed(100));
         for _ in 0..50 {
             let flight = concurrency.send(Instant::now());
             concurrency.land();
@@ -195,7 +209,7 @@ mod tests {
 
     #[test]
     fn an_episode_is_cut_once_and_growth_is_slow_from_then_on() {
-        let mut concurrency = Concurrency::new(100);
+        let mut concurrency = Concurrency::new(Ceiling::Assumed(100));
         round(&mut concurrency, QUICK);
         let begun = Instant::now();
         let flights: Vec<Flight> = (0..24).map(|_| concurrency.send(begun)).collect();
@@ -218,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_last_slot_is_never_lost() {
-        let mut concurrency = Concurrency::new(4);
+        let mut concurrency = Concurrency::new(Ceiling::Assumed(4));
         for _ in 0..50 {
             let flight = concurrency.send(Instant::now());
             concurrency.land();
@@ -229,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_risen_latency_stops_the_growth() {
-        let (mut concurrency, begun) = (Concurrency::new(1_000), Instant::now());
+        let (mut concurrency, begun) = (Concurrency::new(Ceiling::Assumed(1_000)), Instant::now());
         round(&mut concurrency, QUICK);
         round(&mut concurrency, QUICK);
         let before = concurrency.limit();

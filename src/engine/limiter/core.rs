@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::bucket::Bucket;
-use super::concurrency::{Concurrency, Flight};
+use super::concurrency::{Ceiling, Concurrency, Flight};
 use crate::domain::{Complaint, EndpointLimits, FailureKind, RateHint};
 
 /// The first wait after a refusal that names no time; doubled for each further one without any good answer between.
@@ -63,7 +63,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(limits: EndpointLimits, ceiling: usize, now: Instant) -> Self {
+    pub(super) fn new(limits: EndpointLimits, ceiling: Ceiling, now: Instant) -> Self {
         Self {
             concurrency: Concurrency::new(ceiling),
             requests: Bucket::new(limits.requests_per_minute),

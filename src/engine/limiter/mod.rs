@@ -19,6 +19,7 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
+pub(in crate::engine) use self::concurrency::Ceiling;
 pub(in crate::engine) use self::core::Landing;
 use self::core::{Admission, Core, Load};
 use crate::domain::{EndpointLimits, Failure, FailureKind, RateHint};
@@ -43,7 +44,7 @@ pub struct LimiterState {
 
 impl Limiter {
     /// `ceiling`: calls at once at most.
-    pub(super) fn new(limits: EndpointLimits, ceiling: usize) -> Self {
+    pub(super) fn new(limits: EndpointLimits, ceiling: Ceiling) -> Self {
         Self {
             turn: tokio::sync::Mutex::const_new(()),
             changed: Notify::new(),
@@ -149,7 +150,7 @@ impl Limiters {
     }
 
     /// The limiter of `name`, made with `limits` at its first call.
-    pub(super) fn get(&self, name: &Arc<str>, limits: impl FnOnce() -> (EndpointLimits, usize)) -> Arc<Limiter> {
+    pub(super) fn get(&self, name: &Arc<str>, limits: impl FnOnce() -> (EndpointLimits, Ceiling)) -> Arc<Limiter> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let limiter = known.entry(Arc::clone(name)).or_insert_with(|| {
             let (limits, ceiling) = limits();

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
+use super::concurrency::Ceiling;
 use super::core::{Admission, Core, Landing, Load};
 use crate::domain::{Allowance, Complaint, EndpointLimits, RateHint};
 
@@ -95,7 +96,7 @@ impl World<'_> {
 /// Asks `calls` times.
 fn drive(server: &Server, ceiling: usize, calls: usize) -> Figures {
     let begun = Instant::now();
-    let mut core = Core::new(EndpointLimits::default(), ceiling, begun);
+    let mut core = Core::new(EndpointLimits::default(), Ceiling::Stated(ceiling), begun);
     let mut world = World {
         server,
         now: begun,
@@ -188,7 +189,7 @@ fn too_many_at_once_is_another_complaint_than_too_fast() {
 #[test]
 fn those_who_wait_for_a_hold_to_end_do_not_meet_there() {
     let begun = Instant::now();
-    let mut core = Core::new(EndpointLimits::default(), 8, begun);
+    let mut core = Core::new(EndpointLimits::default(), Ceiling::Assumed(8), begun);
     let Admission::Go(load) = core.admit(0.0, begun) else { panic!("there is room") };
     let hint = RateHint { retry_after: Some(Duration::from_secs(2)), ..RateHint::default() };
     core.land(load, &Landing::Refused(Complaint::TooFast), &hint, begun);
@@ -208,7 +209,7 @@ fn those_who_wait_for_a_hold_to_end_do_not_meet_there() {
 #[test]
 fn a_refusal_holds_everybody_until_the_moment_that_was_named() {
     let begun = Instant::now();
-    let mut core = Core::new(EndpointLimits::default(), 8, begun);
+    let mut core = Core::new(EndpointLimits::default(), Ceiling::Assumed(8), begun);
     let loads: Vec<Load> = (0..3)
         .map(|_| match core.admit(0.0, begun) {
             Admission::Go(load) => load,

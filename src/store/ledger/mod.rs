@@ -199,7 +199,7 @@ impl Drop for Ledger {
             let _ = thread.join();
         }
         if self.discard.load(Ordering::Relaxed) {
-            for end in ["", "-wal", "-shm"] {
+            for end in ["", "-wal", "-shm", ".batches.lock"] {
                 let mut name = self.path.clone().into_os_string();
                 name.push(end);
                 let _ = std::fs::remove_file(name);

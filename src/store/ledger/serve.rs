@@ -54,16 +54,17 @@ impl Server {
 
     pub(super) fn serve(mut self, inbox: &mpsc::Receiver<Order>) {
         while let Ok(first) = inbox.recv() {
-            let mut puts = Vec::new();
+            let (mut gets, mut puts) = (Vec::new(), Vec::new());
             let mut next = Some(first);
             while let Some(order) = next {
                 match order {
-                    Order::Get(key, reply) => tell(reply, self.find(&key)),
+                    Order::Get(key, reply) => gets.push((key, reply)),
                     Order::Put(put) => puts.push(*put),
                     Order::Finish(reply) => tell(reply, self.finish()),
                 }
-                next = if puts.len() < GROUP { inbox.try_recv().ok() } else { None };
+                next = if gets.len().max(puts.len()) < GROUP { inbox.try_recv().ok() } else { None };
             }
+            self.look_up(gets);
             if !puts.is_empty() {
                 let done = self.keep(&puts).map_err(|error| explained(&error));
                 // All or none of a group is kept: each one who waits is told.
@@ -78,8 +79,20 @@ impl Server {
         self.close();
     }
 
+    /// Several look-ups share one reading: each by itself would lock and unlock the file.
+    fn look_up(&mut self, gets: Vec<([u8; 32], Reply<Found>)>) {
+        // Where it cannot begin, each look-up says why.
+        let shared = gets.len() > 1 && self.connection.execute_batch("BEGIN").is_ok();
+        for (key, reply) in gets {
+            tell(reply, self.find(&key));
+        }
+        if shared {
+            let _ = self.connection.execute_batch("COMMIT");
+        }
+    }
+
     fn find(&mut self, key: &[u8; 32]) -> Result<Found, String> {
-        let from = self.run.as_ref().map_or(i64::MIN, Run::from_us);
+        let from = self.run.as_ref().map_or(i64::MIN, Run::since_us);
         let (connection, patience) = (&self.connection, &self.patience);
         let found = patience.wait(|| row::find(connection, key, from)).map_err(|error| explained(&error))?;
         if matches!(found, Found::Kept(_)) {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use super::Limiter;
+use super::concurrency::Ceiling;
 use super::core::{Admission, Core, Landing, Load};
 use crate::domain::{Allowance, Complaint, EndpointLimits, FailureKind, RateHint};
 
@@ -73,6 +74,10 @@ fn limits() -> impl Strategy<Value = EndpointLimits> {
     })
 }
 
+fn stated_or_assumed(ceiling: usize) -> Ceiling {
+    if ceiling.is_multiple_of(2) { Ceiling::Stated(ceiling) } else { Ceiling::Assumed(ceiling) }
+}
+
 /// The core, those who wait for it in their order, and what must hold.
 struct Model {
     core: Core,
@@ -89,7 +94,7 @@ struct Model {
 impl Model {
     fn new(limits: EndpointLimits, ceiling: usize) -> Self {
         let now = Instant::now();
-        let core = Core::new(limits, ceiling, now);
+        let core = Core::new(limits, stated_or_assumed(ceiling), now);
         Self {
             core,
             now,
@@ -236,7 +241,7 @@ impl Drop for Holding {
 
 /// Calls of a few tasks at once, which are answered, refused, forgotten or cancelled at random, on several threads.
 async fn storm(seed: u64, tasks: usize, ceiling: usize, stops: bool) {
-    let limiter = Arc::new(Limiter::new(EndpointLimits::default(), ceiling));
+    let limiter = Arc::new(Limiter::new(EndpointLimits::default(), stated_or_assumed(ceiling)));
     let served = Arc::new(AtomicUsize::new(0));
     let in_use = Arc::new(AtomicUsize::new(0));
     let mut all = Vec::new();

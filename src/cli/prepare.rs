@@ -125,7 +125,7 @@ fn named(suite: &Suite, built: &[MetricSpec]) -> Vec<MetricSpec> {
 
 fn evaluators(suite: &Suite, models: &Models, env: &Env, problems: &mut Diagnostics) -> Vec<evaluator::Ready> {
     let deadlines = Deadlines { connect: suite.run.connect_timeout, whole: suite.run.timeout };
-    let context = BuildContext { env, models: &models.by_name, deadlines };
+    let context = BuildContext { env, models: &models.by_name, deadlines, batch_size: suite.run.batch_size };
     let known: Vec<&str> = evaluator::kinds().map(|kind| kind.info.name).collect();
     let mut ready = Vec::new();
     for block in &suite.evaluators {

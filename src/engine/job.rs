@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
+use super::pack::{Member, Spot};
 use super::plan::Plan;
 use crate::domain::{Answer, Case, Failure, FailureKind, Measurement, MetricName, Outcome, Score, Spent};
 use crate::evaluator::{Asked, Ready, Subject, Way};
@@ -13,9 +14,17 @@ use crate::net::Transport;
 #[derive(Clone)]
 pub(super) struct Job {
     pub(super) case: Arc<Case>,
+    /// Position of the case among those of this run: without gaps, unlike its index.
+    pub(super) place: usize,
     /// Position in `Plan::targets`.
     pub(super) target: usize,
     pub(super) trial: u32,
+}
+
+impl Job {
+    pub(super) fn spot(&self) -> Spot {
+        Spot { place: self.place, target: self.target, trial: self.trial }
+    }
 }
 
 /// An outcome with what it took.
@@ -27,7 +36,7 @@ pub(super) struct Done {
 }
 
 /// Asks the target once, then all evaluators at once.
-pub(super) async fn carry_out(plan: &Plan, job: &Job, transport: &dyn Transport) -> Done {
+pub(super) async fn carry_out(plan: &Plan, job: &Job, member: Member, transport: &dyn Transport) -> Done {
     let Some(target) = plan.targets.get(job.target) else { return broken(plan, job, "a target without a place") };
     let answer = target.target.ask(&job.case, job.trial, transport).await;
     let mut spent = Spent::default();
@@ -38,8 +47,10 @@ pub(super) async fn carry_out(plan: &Plan, job: &Job, transport: &dyn Transport)
             if !target.free && !answer.cached {
                 spent += Spent { usage: answer.usage, cost: answer.cost };
             }
-            let subject = Subject { case: &job.case, answer, trial: job.trial };
-            let asked = join_all(plan.evaluators.iter().map(|evaluator| measure(evaluator, subject, transport))).await;
+            let asker = Asker { job, answer, shared: member.shared(answer), member: &member, transport };
+            let asked =
+                plan.evaluators.iter().enumerate().map(|(position, evaluator)| asker.measure(position, evaluator));
+            let asked = join_all(asked).await;
             let mut scores = Vec::with_capacity(asked.len());
             for (metric, asked) in asked {
                 spent += asked.spent;
@@ -54,12 +65,29 @@ pub(super) async fn carry_out(plan: &Plan, job: &Job, transport: &dyn Transport)
     Done { outcome, spent, repairs }
 }
 
-async fn measure(evaluator: &Ready, subject: Subject<'_>, transport: &dyn Transport) -> (MetricName, Asked) {
-    let asked = match &evaluator.way {
-        Way::Pure(scorer) => Asked::nobody(scorer.score(subject)),
-        Way::Asking(asking) => asking.evaluate(subject, transport).await,
-    };
-    (evaluator.spec.name.clone(), asked)
+/// A job with its answer.
+struct Asker<'a> {
+    job: &'a Job,
+    answer: &'a Answer,
+    /// The same where somebody else may ask for this job too.
+    shared: Option<Arc<Answer>>,
+    member: &'a Member,
+    transport: &'a dyn Transport,
+}
+
+impl Asker<'_> {
+    async fn measure(&self, position: usize, evaluator: &Ready) -> (MetricName, Asked) {
+        let Self { job, answer, shared, member, transport } = self;
+        let subject = Subject { case: &job.case, answer, trial: job.trial };
+        let asked = match (&evaluator.way, shared) {
+            (Way::Pure(scorer), _) => Asked::nobody(scorer.score(subject)),
+            (Way::Asking(asking), None) => asking.evaluate(subject, *transport).await,
+            (Way::Asking(asking), Some(shared)) => {
+                member.ask(position, asking.as_ref(), &job.case, shared, *transport).await
+            }
+        };
+        (evaluator.spec.name.clone(), asked)
+    }
 }
 
 fn unanswered(evaluator: &Ready, failure: &Failure) -> Score {

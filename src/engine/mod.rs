@@ -3,7 +3,7 @@
 //! [`run`] streams the data set through `target → evaluators` with a bounded number of cases in flight; there is no barrier
 //! between the stages. Every call goes through the [`Caller`], which asks the ledger first, holds the limits, retries what can succeed, and
 //! keeps the answer on disk before it is used; where it cannot be kept, nothing more is sent and the run is not complete. Calls of judges may wait for a batch
-//! instead of a slot ([`Batcher`]). Outcomes are written in the data set's order, whatever order they finish in.
+//! instead of a slot ([`Batcher`]), and for their neighbours where several share a request (`pack`). Outcomes are written in the data set's order, whatever order they finish in.
 //!
 //! A [`Tape`] records what each call came to, or plays it back instead of the [`Caller`].
 //!
@@ -16,6 +16,7 @@ mod cancel;
 mod job;
 mod key;
 mod limiter;
+mod pack;
 mod plan;
 mod retry;
 mod schedule;

@@ -26,7 +26,7 @@ pub enum Pace {
 }
 
 /// Cases in flight at most.
-const WINDOW: usize = 4096;
+pub(super) const WINDOW: usize = 4096;
 
 impl Limits {
     /// Cases in flight: enough that a slow one at the front does not starve the workers, bounded so that memory is.

@@ -10,6 +10,7 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use super::caller::Caller;
 use super::cancel::Cancel;
 use super::job::{Done, Job, broken, carry_out};
+use super::pack::Packs;
 use super::plan::Plan;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{CallCounts, Case, CaseId, Completion, Event, EventSink, Run, Spent, Usd};
@@ -51,10 +52,11 @@ where
     let mut totals = Spent::default();
     let mut repairs = 0_u64;
     let jobs = jobs(&plan, cases).take_while(|_| cancel.wish().is_none() && caller.ended().is_none());
+    let packs = Arc::new(Packs::new(&plan));
     let pending = Pending::default();
-    let mut done = stream::iter(jobs)
-        .map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job, pending.clone()))
-        .buffered(plan.limits.window());
+    let mut done = stream::iter(told(jobs, &packs))
+        .map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job, (pending.clone(), Arc::clone(&packs))))
+        .buffered(packs.window(plan.limits.window()));
     while let Some(finished) = next(&mut done, &pending, &caller, events).await {
         let Done { outcome, spent, repairs: more } = finished?;
         let (offset, line) = writer.append(&outcome)?;
@@ -181,18 +183,30 @@ where
 {
     let targets = plan.targets.len();
     let trials = plan.limits.trials.max(1);
-    cases.flat_map(move |case| -> Box<dyn Iterator<Item = Result<Job, Diagnostics>> + Send> {
+    cases.enumerate().flat_map(move |(place, case)| -> Box<dyn Iterator<Item = Result<Job, Diagnostics>> + Send> {
         match case {
             Err(problems) => Box::new(std::iter::once(Err(problems))),
             Ok(case) => {
                 let case = Arc::new(case);
                 Box::new((0..targets).flat_map(move |target| {
                     let case = Arc::clone(&case);
-                    (0..trials).map(move |trial| Ok(Job { case: Arc::clone(&case), target, trial }))
+                    (0..trials).map(move |trial| Ok(Job { case: Arc::clone(&case), place, target, trial }))
                 }))
             }
         }
     })
+}
+
+/// The same jobs; the packs are told of each, and when there are no more.
+fn told<'a, T: Send + 'a>(
+    jobs: impl Iterator<Item = T> + Send + 'a,
+    packs: &'a Packs,
+) -> impl Iterator<Item = T> + Send + 'a {
+    let end = std::iter::once_with(|| {
+        packs.close();
+        None
+    });
+    jobs.inspect(|_| packs.begin()).map(Some).chain(end).flatten()
 }
 
 /// A task of its own: a panic in it is one broken outcome.
@@ -200,15 +214,16 @@ async fn start(
     plan: Arc<Plan>,
     caller: Arc<Caller>,
     job: Result<Job, Diagnostics>,
-    pending: Pending,
+    (pending, packs): (Pending, Arc<Packs>),
 ) -> Result<Done, EngineError> {
     let job = job.map_err(EngineError::Dataset)?;
     let _waited_for = pending.enter(&job);
+    let member = packs.member(job.spot());
     let task = {
         let (plan, job) = (Arc::clone(&plan), job.clone());
         tokio::spawn(async move {
             let target = plan.targets.get(job.target).map(|target| Arc::clone(&target.name)).unwrap_or_default();
-            carry_out(&plan, &job, &caller.seat(&target)).await
+            carry_out(&plan, &job, member, &caller.seat(&target)).await
         })
     };
     match task.await {

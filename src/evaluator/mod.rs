@@ -6,6 +6,7 @@
 //! Promise: a reply or value that is not exactly a score of the metric's range is an error, never a number.
 
 mod judge;
+mod packing;
 mod pure;
 mod retrieval;
 mod text;
@@ -14,8 +15,11 @@ mod text;
 mod tests;
 
 pub use judge::{Contract, JudgeReading, SPEAKS_TO_THE_JUDGE, Unusable, Why, read};
+pub use packing::Packing;
 
 use std::collections::BTreeMap;
+
+use futures_util::future::join_all;
 
 use crate::diagnostic::Diagnostics;
 use crate::domain::{
@@ -71,6 +75,20 @@ pub trait Scorer: Send + Sync {
 /// Asks a model or a program for a score.
 pub trait Evaluator: Send + Sync {
     fn evaluate<'a>(&'a self, subject: Subject<'a>, transport: &'a dyn Transport) -> BoxFuture<'a, Asked>;
+
+    /// How subjects share a request; `None`: each is asked about alone.
+    fn packing(&self) -> Option<Packing> {
+        None
+    }
+
+    /// As [`evaluate`](Self::evaluate) for each of `subjects` of one target and trial, in their order, with as few requests as there can be.
+    fn evaluate_together<'a>(
+        &'a self,
+        subjects: &'a [Subject<'a>],
+        transport: &'a dyn Transport,
+    ) -> BoxFuture<'a, Vec<Asked>> {
+        Box::pin(join_all(subjects.iter().map(|subject| self.evaluate(*subject, transport))))
+    }
 }
 
 /// An asked measurement with what it took.
@@ -110,6 +128,8 @@ pub struct BuildContext<'a> {
     pub models: &'a BTreeMap<String, Model>,
     /// Bounds of one judge call.
     pub deadlines: Deadlines,
+    /// Questions in one judge call at most.
+    pub batch_size: usize,
 }
 
 /// One kind of evaluator.

@@ -25,6 +25,7 @@ pub(crate) fn suite_in(folder: &Path) -> Suite {
         reports: None,
         run: RunSettings {
             workers: None,
+            batch_size: 1,
             trials: 1,
             timeout: Duration::from_secs(60),
             connect_timeout: Duration::from_secs(10),

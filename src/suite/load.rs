@@ -50,6 +50,8 @@ fn budget_of(spec: &BudgetSpec) -> Budget {
 pub struct RunSettings {
     /// Calls in flight at most, for each endpoint; `None`: `auto`.
     pub workers: Option<NonZeroUsize>,
+    /// Judge questions in one request at most, from 1.
+    pub batch_size: usize,
     pub trials: u32,
     /// One attempt, from connect to the last byte.
     pub timeout: Duration,
@@ -225,18 +227,8 @@ pub(super) fn parse(path: &Path, bytes: &[u8], folder: &Path, env: &Env) -> Load
 }
 
 fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &mut Diagnostics) -> RunSettings {
-    let RunSpec {
-        workers,
-        batch_size: _,
-        trials,
-        timeout,
-        connect_timeout,
-        deadline,
-        retry,
-        budget,
-        record: _,
-        ledger,
-    } = &skeleton.run;
+    let RunSpec { workers, batch_size, trials, timeout, connect_timeout, deadline, retry, budget, record: _, ledger } =
+        &skeleton.run;
     let block = skeleton.run_block.clone().unwrap_or_else(|| Block::from_value("run", "run", serde_json::Value::Null));
     let (ledger_pointer, LedgerSettings { path, ttl, mode }) = match ledger {
         None => ("/ledger", &LedgerSettings::default()),
@@ -271,6 +263,7 @@ fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &m
             None | Some(Workers::Auto(_)) => None,
             Some(Workers::Number(number)) => Some(*number),
         },
+        batch_size: batch_size.and_then(|size| usize::try_from(size).ok()).unwrap_or(1).max(1),
         trials: trials.map_or(1, std::num::NonZeroU32::get),
         timeout: timeout.map_or(TIMEOUT, |period| period.0),
         connect_timeout: connect_timeout.map_or(CONNECT_TIMEOUT, |period| period.0),

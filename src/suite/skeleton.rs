@@ -103,17 +103,6 @@ fn not_available(root: &mut Node, source: &Arc<Source>, diagnostics: &mut Diagno
             "give one fixed number, such as `trials: 3`",
         );
     }
-    let packed =
-        |batch: &Entry| matches!(&batch.value.content, Content::Number { number, .. } if number.as_u64() > Some(1));
-    if run.value.get("batch_size").is_some_and(packed)
-        && let Some(batch) = run.value.take("batch_size")
-    {
-        refuse(
-            batch.value.span,
-            "a `batch_size` above 1 is not available in this version",
-            "remove it, or write `batch_size: 1`",
-        );
-    }
     for (key, help) in [("mode", "remove it; calls are made one by one")] {
         if let Some(entry) = run.value.take(key) {
             refuse(entry.key_span, &format!("`{key}` is not available in this version"), help);

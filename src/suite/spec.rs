@@ -80,9 +80,8 @@ pub(super) struct RunSpec {
     /// Calls in flight at most, for each endpoint: a number, or `auto` (the default): as many as the endpoint keeps up with, up to 64
     /// for a model, 16 for a service, and the number of processors for a program.
     pub workers: Option<Workers>,
-    /// Judge questions packed into one request; only 1 for now.
-    #[schemars(range(min = 1, max = 1))]
-    #[expect(dead_code, reason = "only checked")]
+    /// Judge questions packed into one request, for each judge (default: 1, each alone).
+    #[schemars(range(min = 1, max = 20))]
     pub batch_size: Option<u32>,
     /// How often every case is asked (default: 1).
     pub trials: Option<NonZeroU32>,

@@ -48,6 +48,7 @@ fn suite() -> Suite {
         run: RunSettings {
             budget: crate::suite::Budget::default(),
             workers: None,
+            batch_size: 1,
             trials: 1,
             timeout: Duration::from_secs(5),
             connect_timeout: Duration::from_secs(2),

@@ -28,6 +28,8 @@ mod ledger;
 #[cfg(unix)]
 mod live;
 mod logs;
+#[cfg(unix)]
+mod packing;
 mod problems;
 #[cfg(unix)]
 mod programs;

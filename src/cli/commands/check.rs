@@ -6,6 +6,8 @@ use crate::cli::failure::Failed;
 use crate::cli::prepare::prepare;
 use crate::cli::{reference, screen};
 use crate::domain::Env;
+use crate::engine::Plan;
+use crate::evaluator::Way;
 use crate::report::escape::terminal;
 use crate::text::number::counted;
 
@@ -46,5 +48,26 @@ pub(in crate::cli) fn execute(args: &CheckArgs, env: &Env) -> Result<Ending, Fai
             workers.map_or_else(String::new, |workers| format!(", {workers} calls at once for each endpoint"));
         screen::out(&format!("shard {}: {} of {of}{at_once}\n", part.shard, header.cases));
     }
+    packs(plan);
     Ok(Ending::printed())
+}
+
+/// What `run.batch_size` saves, as far as that is known before anybody answers.
+fn packs(plan: &Plan) {
+    let sides = (plan.targets.len() as u64).saturating_mul(u64::from(plan.limits.trials));
+    for evaluator in &plan.evaluators {
+        let Way::Asking(asking) = &evaluator.way else { continue };
+        let Some(packing) = asking.packing() else { continue };
+        let alone = plan.header.outcomes();
+        let packed = packing.requests(plan.header.cases).saturating_mul(sides);
+        let name = plan.redactor.redact(&evaluator.spec.name);
+        screen::out(&format!(
+            "{}: {} questions in a request: {} instead of {alone}, about {} less; what a pack leaves in doubt is asked \
+             again alone\n",
+            terminal(&name, NAME),
+            packing.size,
+            counted(packed, "judge call", "judge calls"),
+            counted(packing.saved_tokens(alone, packed), "prompt token", "prompt tokens"),
+        ));
+    }
 }

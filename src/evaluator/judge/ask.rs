@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::pure::reading;
-use super::super::{Asked, Evaluator, Info, Subject, missing};
+use super::super::{Asked, Evaluator, Info, Packing, Subject, missing};
 use super::guard::{SPEAKS_TO_THE_JUDGE, code, copied, speaks_to_the_judge};
 use super::prompt::{Template, contexts_of, fill, shown};
 use super::reading::{Contract, JudgeReading, Unusable, Why, read};
@@ -13,14 +13,14 @@ use crate::domain::{
 use crate::net::{BoxFuture, Deadlines, Purpose, Rejection, Response, Route, Transport, exchange};
 use crate::provider::{ChatRequest, Message, Model, Role};
 
-const SYSTEM: &str = include_str!("prompts/system.txt");
-const AFTER_DATA: &str = include_str!("prompts/after_data.txt");
+pub(super) const SYSTEM: &str = include_str!("prompts/system.txt");
+pub(super) const AFTER_DATA: &str = include_str!("prompts/after_data.txt");
 const WORDS: &str = include_str!("prompts/contract_words.txt");
 const NUMBER: &str = include_str!("prompts/contract_number.txt");
 const CODE: &str = include_str!("prompts/contract_code.txt");
 const REPAIR: &str = include_str!("prompts/repair.txt");
 
-const YES_OR_NO: &[(&str, f64)] = &[("YES", 1.0), ("NO", 0.0)];
+pub(super) const YES_OR_NO: &[(&str, f64)] = &[("YES", 1.0), ("NO", 0.0)];
 /// Most characters of an unreadable reply that are sent back with the request to give it again.
 const SENT_BACK: usize = 4_000;
 
@@ -40,12 +40,14 @@ pub(super) struct Judge {
     pub template: Template,
     pub model: Model,
     pub deadlines: Deadlines,
+    /// Questions in one request at most.
+    pub batch_size: usize,
 }
 
 /// A contract with the words that state it.
-struct Demand {
+pub(super) struct Demand {
     contract: Contract,
-    text: String,
+    pub text: String,
 }
 
 /// What one call came to.
@@ -85,6 +87,18 @@ impl Evaluator for Judge {
     fn evaluate<'a>(&'a self, subject: Subject<'a>, transport: &'a dyn Transport) -> BoxFuture<'a, Asked> {
         Box::pin(self.judge(subject, transport))
     }
+
+    fn packing(&self) -> Option<Packing> {
+        self.packing()
+    }
+
+    fn evaluate_together<'a>(
+        &'a self,
+        subjects: &'a [Subject<'a>],
+        transport: &'a dyn Transport,
+    ) -> BoxFuture<'a, Vec<Asked>> {
+        Box::pin(self.together(subjects, transport))
+    }
 }
 
 impl Judge {
@@ -94,7 +108,7 @@ impl Judge {
         Digest::of([SYSTEM, &self.template.source, AFTER_DATA, &demand.text, CODE, REPAIR])
     }
 
-    async fn judge(&self, subject: Subject<'_>, transport: &dyn Transport) -> Asked {
+    pub(super) async fn judge(&self, subject: Subject<'_>, transport: &dyn Transport) -> Asked {
         let mut took = Took::default();
         let measurement = match self.without_asking(subject) {
             Some(measurement) => measurement,
@@ -105,7 +119,7 @@ impl Judge {
     }
 
     /// What needs no call.
-    fn without_asking(&self, subject: Subject<'_>) -> Option<Measurement> {
+    pub(super) fn without_asking(&self, subject: Subject<'_>) -> Option<Measurement> {
         if let Some(nothing) = missing(subject, self.rule.info.needs) {
             return Some(nothing);
         }
@@ -140,7 +154,7 @@ impl Judge {
         }
     }
 
-    fn demand(&self) -> Demand {
+    pub(super) fn demand(&self) -> Demand {
         match self.rule.info.score {
             ScoreKind::Binary => Demand {
                 contract: Contract::Words { label: "VERDICT".to_owned(), words: YES_OR_NO, bare: true },
@@ -259,7 +273,7 @@ impl Judge {
         (seen, result)
     }
 
-    fn measured(&self, subject: Subject<'_>, said: JudgeReading, repaired: bool) -> Measurement {
+    pub(super) fn measured(&self, subject: Subject<'_>, said: JudgeReading, repaired: bool) -> Measurement {
         finish(reading(self.rule.info, self.pass_mark, said.value).map(|mut reading| {
             reading.reason = said.reason;
             reading.repaired = repaired;

@@ -1,7 +1,7 @@
 //! Asks a model for a verdict on an answer.
 //!
 //! `prompt` puts a case's texts into a template as escaped data; `ask` sends it, and once more where the reply does not keep
-//! its contract; `reading` turns a reply into a score or says why it is none; `guard` knows texts that speak to the judge.
+//! its contract; `pack` asks about several cases in one request; `reading` turns a reply into a score or says why it is none; `guard` knows texts that speak to the judge.
 //! The judges themselves are a template, a contract and an `INFO` each.
 //!
 //! Promise: no text that is judged can end its own quotation, and no text but the judge's own reply is read as a verdict.
@@ -10,6 +10,7 @@ mod ask;
 mod correctness;
 mod faithfulness;
 mod guard;
+mod pack;
 mod prompt;
 mod reading;
 mod relevancy;

@@ -70,9 +70,22 @@ impl Template {
 
     /// The prompt for one case; each text on one line, as `the answer = "…"`.
     pub(super) fn render(&self, subject: Subject<'_>) -> String {
+        self.render_parts(&self.parts, subject)
+    }
+
+    /// The same without the [rubric](Self::rubric).
+    pub(super) fn render_data(&self, subject: Subject<'_>) -> String {
+        let data = match self.parts.split_first() {
+            Some((Part::Text(_), data)) => data,
+            Some((Part::Slot(_), _)) | None => &self.parts,
+        };
+        self.render_parts(data, subject)
+    }
+
+    fn render_parts(&self, parts: &[Part], subject: Subject<'_>) -> String {
         let mut prompt =
             String::with_capacity(self.source.len() + shown(subject).map(|text| text.len() + 32).sum::<usize>());
-        for part in &self.parts {
+        for part in parts {
             match part {
                 Part::Text(text) => prompt.push_str(text),
                 Part::Slot(Slot::Input) => line(&mut prompt, "the question", &subject.case.input),

@@ -44,10 +44,16 @@ pub(super) fn build(
         template,
         model,
         deadlines: context.deadlines,
+        batch_size: context.batch_size,
     };
     let mut spec = spec(block, rule.info, mark);
     if let Some(fingerprint) = &mut spec.fingerprint {
         fingerprint.0.insert("prompt".to_owned(), judge.prompt_digest().to_string());
+        if judge.packing().is_some() {
+            // Neighbours in a request may move a verdict: another way of measuring.
+            fingerprint.0.insert("batch_size".to_owned(), judge.batch_size.to_string());
+            fingerprint.0.insert("pack".to_owned(), judge.pack_digest().to_string());
+        }
         fingerprint.0.extend(judge.model.fingerprint.0.clone());
     }
     Some(Ready { spec, info: rule.info, way: Way::Asking(Box::new(judge)) })

@@ -54,7 +54,7 @@ static ENV: std::sync::LazyLock<Env> = std::sync::LazyLock::new(Env::default);
 
 pub fn context_of(models: &BTreeMap<String, Model>) -> BuildContext<'_> {
     let deadlines = Deadlines { connect: Duration::from_secs(1), whole: Duration::from_secs(2) };
-    BuildContext { env: &ENV, models, deadlines }
+    BuildContext { env: &ENV, models, deadlines, batch_size: 1 }
 }
 
 /// What a scripted judge does with the messages it is sent: a reply, or a rejection by its dialect.

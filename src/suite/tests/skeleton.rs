@@ -132,9 +132,18 @@ fn a_budget_is_read() {
 }
 
 #[test]
+fn questions_are_packed_up_to_twenty() {
+    let size = |run: &str| suite(&format!("{SMALL}run: {run}\n")).unwrap().run.batch_size;
+    assert_eq!((size("{ workers: 2 }"), size("{ batch_size: 1 }"), size("{ batch_size: 20 }")), (1, 1, 20));
+    for wrong in ["0", "21", "-1", "2.5", "many"] {
+        assert_eq!(brief(&format!("{SMALL}run: {{ batch_size: {wrong} }}\n")).len(), 1, "{wrong}");
+    }
+}
+
+#[test]
 fn what_is_not_built_yet_is_refused_by_name() {
-    let found = brief(&format!("{SMALL}run: {{ batch_size: 5, trials: [1, 3], mode: batch }}\n"));
-    assert_eq!(found.len(), 3);
+    let found = brief(&format!("{SMALL}run: {{ trials: [1, 3], mode: batch }}\n"));
+    assert_eq!(found.len(), 2);
     assert!(found.iter().all(|problem| problem.starts_with("not-available 5:")), "{found:?}");
 }
 

@@ -46,7 +46,7 @@ fn bare_last_line(text: &str, words: Words) -> Option<JudgeReading> {
 }
 
 /// An object with `verdict` or `pass`. Beside a verdict line (`alone` is false), what is no readable object is only text.
-fn verdict_object(text: &str, words: Words, alone: bool) -> Result<Option<JudgeReading>, Unusable> {
+pub(super) fn verdict_object(text: &str, words: Words, alone: bool) -> Result<Option<JudgeReading>, Unusable> {
     let scan = scan(text, &["verdict", "pass"]);
     if scan.objects.is_empty() && (scan.broken.is_none() || !alone) {
         return Ok(None);

@@ -7,6 +7,7 @@
 mod clean;
 mod line;
 mod object;
+mod pack;
 
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use std::fmt;
 
 pub use line::parse_tagged;
 pub use object::objects_with_a_verdict;
+pub use pack::{Grade, read_pack};
 
 use crate::domain::FailureKind;
 

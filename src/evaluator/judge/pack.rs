@@ -1,0 +1,263 @@
+//! Several questions in one request: each item has a code of its own, and is believed only where its verdict stands under that code.
+//!
+//! The codes depend on every text of the pack, so no text can hold one; they also give the order of the items, which is therefore no
+//! order of the data set's, and the same for the same texts. Whatever is not exactly one verdict on an item is asked alone, as if there
+//! were no packs. A subject with a text that speaks to the judge never shares a request: what it says might move its neighbours.
+
+use std::sync::{Mutex, PoisonError};
+
+use futures_util::future::join_all;
+
+use super::super::{Asked, Packing, Subject};
+use super::ask::{AFTER_DATA, Judge, SYSTEM, YES_OR_NO};
+use super::guard::{code, copied, speaks_to_the_judge};
+use super::prompt::{fill, shown};
+use super::reading::{Grade, JudgeReading, read_pack};
+use crate::domain::{Digest, FailureKind, Measurement, ScoreKind, Side, Spent};
+use crate::net::{Purpose, Rejection, Response, Transport, exchange};
+use crate::provider::{ChatRequest, Message, Role};
+
+const PACK: &str = include_str!("prompts/pack.txt");
+const CONTRACT: &str = include_str!("prompts/contract_pack.txt");
+const BEFORE_CODE: &str = "Item ";
+/// Between the parts of a prompt.
+const GAP: &str = "\n\n";
+const CODE_LENGTH: usize = 16;
+
+/// A subject in a pack.
+struct Item<'a> {
+    /// Position among those asked about.
+    place: usize,
+    code: String,
+    subject: Subject<'a>,
+}
+
+/// What became of a pack, parallel to its items.
+struct Packed {
+    /// `None`: to be asked alone.
+    told: Vec<Option<Measurement>>,
+    spent: Spent,
+    attempts: u32,
+}
+
+impl Judge {
+    pub(super) fn packing(&self) -> Option<Packing> {
+        if self.batch_size < 2 {
+            return None;
+        }
+        let rubric = self.template.rubric().len();
+        let around = |demand: usize| SYSTEM.len() + AFTER_DATA.len() + 2 * (rubric + demand);
+        let data = self.template.source.len().saturating_sub(rubric);
+        Some(Packing {
+            size: self.batch_size,
+            alone: around(self.demand().text.len()) + data,
+            shared: around(self.pack_demand().len()) + PACK.len(),
+            each: BEFORE_CODE.len() + CODE_LENGTH + 2 * GAP.len() + data,
+        })
+    }
+
+    /// Everything of a pack's prompt that is not a case's text, and not in the prompt for one case.
+    pub(super) fn pack_digest(&self) -> Digest {
+        Digest::of([PACK, &self.pack_demand(), BEFORE_CODE])
+    }
+
+    pub(super) async fn together(&self, subjects: &[Subject<'_>], transport: &dyn Transport) -> Vec<Asked> {
+        let items = self.items(subjects);
+        let mut told: Vec<Option<Asked>> = vec![None; subjects.len()];
+        let mut packed = None;
+        if items.len() > 1 {
+            let pack = self.ask_pack(&items, transport).await;
+            for (item, measurement) in items.iter().zip(pack.told) {
+                if let Some(place) = told.get_mut(item.place) {
+                    *place = measurement.map(Asked::nobody);
+                }
+            }
+            packed = Some((pack.spent, pack.attempts));
+        }
+        // Whoever shared the request and is not told has to be asked again.
+        let again = |place: usize| packed.is_some() && items.iter().any(|item| item.place == place);
+        let rest = told.into_iter().zip(subjects).enumerate().map(|(place, (told, subject))| async move {
+            match told {
+                Some(asked) => asked,
+                None => self.alone(*subject, again(place), transport).await,
+            }
+        });
+        let mut asked = join_all(rest).await;
+        // The request is counted once: where the first of those who share it stands.
+        let first = items.iter().map(|item| item.place).min().and_then(|place| asked.get_mut(place));
+        if let (Some(first), Some((spent, attempts))) = (first, packed) {
+            first.spent += spent;
+            first.attempts = first.attempts.saturating_add(attempts);
+        }
+        asked
+    }
+
+    async fn alone(&self, subject: Subject<'_>, again: bool, transport: &dyn Transport) -> Asked {
+        let mut asked = self.judge(subject, transport).await;
+        if again && asked.attempts > 0 {
+            asked.repairs = asked.repairs.saturating_add(1);
+        }
+        asked
+    }
+
+    /// Those of `subjects` that may share a request, in the order in which they are put.
+    fn items<'a>(&self, subjects: &[Subject<'a>]) -> Vec<Item<'a>> {
+        let sharing = |subject: &Subject<'_>| {
+            self.without_asking(*subject).is_none() && !shown(*subject).any(speaks_to_the_judge)
+        };
+        let sharing: Vec<(usize, Subject<'a>)> =
+            subjects.iter().copied().enumerate().filter(|(_, subject)| sharing(subject)).collect();
+        let trial = sharing.first().map_or(0, |(_, subject)| subject.trial).to_string();
+        let texts = sharing.iter().map(|(_, subject)| Digest::of(shown(*subject)).to_string());
+        let all = Digest::of(texts.chain(std::iter::once(trial))).to_string();
+        let mut items: Vec<Item<'a>> = sharing
+            .into_iter()
+            .enumerate()
+            // Two items may be the same to the letter.
+            .map(|(at, (place, subject))| Item { place, code: code([all.as_str(), &at.to_string()]), subject })
+            .collect();
+        items.sort_by(|one, other| one.code.cmp(&other.code));
+        items
+    }
+
+    async fn ask_pack(&self, items: &[Item<'_>], transport: &dyn Transport) -> Packed {
+        let request = ChatRequest {
+            messages: self.pack_messages(items),
+            trial: items.first().map_or(0, |item| item.subject.trial),
+            purpose: Purpose::Judge,
+            deadlines: self.deadlines,
+            what: self.pack_name(items),
+        };
+        let call = self.model.chat.call(&request);
+        let seen = Mutex::new(Spent::default());
+        let result = exchange(transport, &call, |response| {
+            let read = self.look_at_pack(items, response);
+            let spent = match &read {
+                Ok((_, spent)) => *spent,
+                Err(rejection) => rejection.spent,
+            };
+            *seen.lock().unwrap_or_else(PoisonError::into_inner) = spent;
+            read
+        })
+        .await;
+        let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match result {
+            Ok((said, receipt)) => {
+                let spent = if receipt.cached { Spent::default() } else { seen };
+                let measured = |(item, said): (&Item<'_>, Option<JudgeReading>)| {
+                    said.map(|said| self.measured(item.subject, said, false))
+                };
+                Packed { told: items.iter().zip(said).map(measured).collect(), spent, attempts: receipt.attempts }
+            }
+            Err(failure) => {
+                let attempts = failure.attempts;
+                let failed = (!may_do_better_alone(failure.kind)).then(|| Measurement::Error(failure.on(Side::Infra)));
+                Packed { told: vec![failed; items.len()], spent: seen, attempts }
+            }
+        }
+    }
+
+    /// Every complete reply is paid for and kept, whatever it says: what it does not say is asked alone, in a later run too.
+    fn look_at_pack(
+        &self,
+        items: &[Item<'_>],
+        response: &Response,
+    ) -> Result<(Vec<Option<JudgeReading>>, Spent), Rejection> {
+        let reply = self.model.chat.read(response)?;
+        let codes: Vec<String> = items.iter().map(|item| item.code.clone()).collect();
+        let said = match read_pack(&self.grade(), &reply.text, &codes) {
+            Err(_) => vec![None; items.len()],
+            Ok(read) => items
+                .iter()
+                .zip(read)
+                .map(|(item, said)| said.ok().filter(|said| !copied(said, &reply.text, shown(item.subject))))
+                .collect(),
+        };
+        Ok((said, Spent { usage: reply.usage, cost: reply.cost }))
+    }
+
+    fn grade(&self) -> Grade {
+        match self.rule.info.score {
+            ScoreKind::Binary => Grade::Words(YES_OR_NO),
+            kind @ (ScoreKind::Ordinal { .. } | ScoreKind::Continuous { .. }) => {
+                let (lo, hi) = kind.range();
+                Grade::Number { lo, hi }
+            }
+        }
+    }
+
+    fn pack_demand(&self) -> String {
+        let (form, what) = match self.grade() {
+            Grade::Words(_) => (
+                "\"verdict\": \"YES or NO\"".to_owned(),
+                "the verdict is one word, YES if it is positive, NO if it is negative".to_owned(),
+            ),
+            Grade::Number { lo, hi } => {
+                ("\"score\": 0.0".to_owned(), format!("the score is the grade, a number from {lo} to {hi}"))
+            }
+        };
+        fill(CONTRACT, &[("form", &form), ("what", &what)])
+    }
+
+    /// Rubric, items, then rubric and contract once more.
+    fn pack_messages(&self, items: &[Item<'_>]) -> Vec<Message> {
+        let demand = self.pack_demand();
+        let rubric = Some(self.template.rubric()).filter(|rubric| !rubric.is_empty());
+        let mut parts: Vec<String> = rubric.map(str::to_owned).into_iter().collect();
+        parts.push(fill(PACK, &[("count", &items.len().to_string())]));
+        parts.extend(
+            items
+                .iter()
+                .map(|item| format!("{BEFORE_CODE}{}\n{}", item.code, self.template.render_data(item.subject).trim())),
+        );
+        parts.push(AFTER_DATA.trim_end().to_owned());
+        parts.extend(rubric.map(str::to_owned));
+        parts.push(demand.clone());
+        let system = format!("{}{GAP}{demand}", SYSTEM.trim_end());
+        vec![Message { role: Role::System, text: system }, Message { role: Role::User, text: parts.join(GAP) }]
+    }
+
+    /// For messages: `faithfulness of 5 cases from q1 to q5`.
+    fn pack_name(&self, items: &[Item<'_>]) -> String {
+        let id = |item: Option<&Item<'_>>| item.map(|item| item.subject.case.id.to_string()).unwrap_or_default();
+        let first = id(items.iter().min_by_key(|item| item.place));
+        let last = id(items.iter().max_by_key(|item| item.place));
+        format!("{} of {} cases from {first} to {last}", self.metric, items.len())
+    }
+}
+
+/// Whether a shorter request may succeed where a pack failed in this way. What ended for all (an endpoint, a budget, the run) or came
+/// of the network after all retries is no better alone.
+fn may_do_better_alone(kind: FailureKind) -> bool {
+    match kind {
+        FailureKind::Timeout
+        | FailureKind::Truncated
+        | FailureKind::BadRequest
+        | FailureKind::Malformed
+        | FailureKind::Empty
+        | FailureKind::Filtered
+        | FailureKind::Declined
+        | FailureKind::Unusable => true,
+        FailureKind::Connection
+        | FailureKind::RateLimited
+        | FailureKind::Quota
+        | FailureKind::Auth
+        | FailureKind::NotFound
+        | FailureKind::Server
+        | FailureKind::Redirect
+        | FailureKind::Forbidden
+        | FailureKind::Command
+        | FailureKind::Missing
+        | FailureKind::NotAScore
+        | FailureKind::Budget
+        | FailureKind::Cancelled
+        | FailureKind::NoAnswer
+        | FailureKind::Internal
+        | FailureKind::Recorded
+        | FailureKind::NotRecorded => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "pack/tests.rs"]
+mod tests;

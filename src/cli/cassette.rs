@@ -10,8 +10,8 @@ use super::screen;
 use crate::diagnostic::{Diagnostic, Source as Text, Span};
 use crate::domain::{CallCounts, Redactor, Run, RunHeader};
 use crate::engine::Tape;
-use crate::report::number::counted;
 use crate::store::{Cassette, CassetteHeader, CassetteWriter, StoreError};
+use crate::text::number::counted;
 
 /// Where answers come from.
 #[derive(Clone, Copy)]

@@ -12,8 +12,8 @@ use super::screen;
 use crate::diagnostic::{Diagnostic, Diagnostics, Level, Source, Span};
 use crate::domain::Redactor;
 use crate::engine::EngineError;
-use crate::report::number;
 use crate::store::{BadLine, StoreError};
+use crate::text::number;
 
 /// Bytes of a line that is shown: longer ones are not read again.
 const LONGEST_LINE: u64 = 64 << 20;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::args::LedgerChoice;
 use super::failure::Failed;
-use crate::report::number;
 use crate::store::{Ledger, LedgerMode, LedgerUse, Resumed, StoreError};
 use crate::suite::{Reuse, Suite};
+use crate::text::number;
 
 /// In the folder of the results: what a run with `--ledger off` goes on with after a kill. It goes when the run ends.
 const JOURNAL: &str = ".scoregate-journal.sqlite";

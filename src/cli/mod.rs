@@ -10,6 +10,7 @@
 
 mod args;
 mod cassette;
+mod clock;
 mod commands;
 mod conclude;
 mod crash;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::args::SelectArgs;
 use super::failure::Failed;
-use super::{git, needs, screen, select, shard};
+use super::{clock, git, needs, screen, select, shard};
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Digest, Direction, Env, MetricSpec, Part, Redactor, RunHeader, ScoreKind, Secret};
@@ -152,8 +152,7 @@ fn header(
     env: &Env,
 ) -> RunHeader {
     let checkout = git::Checkout::of(&suite.folder, env);
-    let now = jiff::Timestamp::now();
-    let started = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let now = clock::now();
     // Two runs of one suite within a second are two runs: a baseline takes each of them once.
     let id = Digest::of([suite.digest.to_string(), dataset.digest.to_string(), now.to_string()]).to_string();
     RunHeader {
@@ -164,7 +163,7 @@ fn header(
         commit: checkout.commit,
         branch: checkout.branch,
         tool: env!("CARGO_PKG_VERSION").to_owned(),
-        started: Some(started),
+        started: Some(clock::written(now)),
         targets: targets.iter().map(|target| target.name.clone()).collect(),
         metrics,
         models: model_names(models),

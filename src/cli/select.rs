@@ -11,8 +11,8 @@ use super::{reference, screen};
 use crate::dataset::{Dataset, Strata};
 use crate::domain::{Case, Digest, MetricSpec, Selection};
 use crate::gate::{Fared, Policy, fared};
-use crate::report::number::counted;
 use crate::store::read_runs;
+use crate::text::number::counted;
 use crate::text::suggest;
 
 /// Names that a suggestion is looked for among.

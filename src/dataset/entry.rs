@@ -9,7 +9,7 @@ use super::settings::{DatasetSettings, SampleSettings};
 use crate::diagnostic::{Diagnostic, Diagnostics, Level};
 use crate::domain::{Case, CaseSet};
 use crate::rows::{
-    DataFile, Fault, Layout, LayoutSettings, Lists, OneOrMany, Problems, RowReader, expand, hash, missing_column, open,
+    DataFile, Fault, Layout, Lists, Mapping, OneOrMany, Problems, RowReader, expand, hash, missing_column, open,
 };
 use crate::suite::{Block, Draft, Suite};
 use crate::text::expression::Expression;
@@ -91,13 +91,13 @@ impl Entry {
     pub(super) fn build(block: &Block, suite: &Suite, diagnostics: &mut Diagnostics) -> Option<Self> {
         let Draft { settings, sound } = block.draft::<DatasetSettings>(diagnostics)?;
         let mut problems = Diagnostics::default();
-        let layout = layout(&settings).unwrap_or_else(|wrong| {
+        let layout = Layout::build(&settings.layout).unwrap_or_else(|wrong| {
             for (pointer, reason) in wrong {
                 problems.push(block.problem(pointer, "invalid-settings", reason));
             }
             Layout::default()
         });
-        let lists = Lists::build(settings.lists.as_ref(), &LISTS).unwrap_or_else(|wrong| {
+        let lists = Lists::build(settings.layout.lists.as_ref(), &LISTS).unwrap_or_else(|wrong| {
             for (pointer, reason) in wrong {
                 problems.push(block.problem(&format!("/lists{pointer}"), "invalid-settings", reason));
             }
@@ -158,14 +158,8 @@ impl Entry {
         let Some(opened) = self.files.get_mut(at) else { return Ok(()) };
         let mut reader = open(&opened.file, &self.layout)?;
         let shown = std::sync::Arc::clone(&opened.file.shown);
-        if let Some(header) = reader.columns().filter(|header| !header.is_empty()) {
-            let missing = self.recipe.mapping.missing_in(header);
-            for (field, column) in &missing {
-                problems.push(missing_column(&shown, field, column, header));
-            }
-            if !missing.is_empty() {
-                return Ok(());
-            }
+        if !has_columns(&*reader, &self.recipe.mapping, &shown, problems) {
+            return Ok(());
         }
         let mut rows = 0_u32;
         while reader.advance()? {
@@ -358,13 +352,14 @@ impl Scan {
     }
 }
 
-fn layout(settings: &DatasetSettings) -> Result<Layout, Vec<(&'static str, String)>> {
-    Layout::build(&LayoutSettings {
-        format: settings.format,
-        encoding: settings.encoding.clone(),
-        delimiter: settings.delimiter.clone(),
-        rows: settings.rows.clone(),
-    })
+/// False after reporting the mapped columns that the file's header lacks.
+fn has_columns(reader: &dyn RowReader, mapping: &Mapping, file: &str, problems: &mut Problems) -> bool {
+    let Some(header) = reader.columns().filter(|header| !header.is_empty()) else { return true };
+    let missing = mapping.missing_in(header);
+    for (field, column) in &missing {
+        problems.push(missing_column(file, field, column, header));
+    }
+    missing.is_empty()
 }
 
 /// Every file once, in the order of the paths and sorted within each.

@@ -6,29 +6,16 @@ use std::num::NonZeroUsize;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::rows::{Format, ListsSettings, OneOrMany};
+use crate::rows::{LayoutSettings, OneOrMany};
 
 /// A file of questions, or several, and how their rows become cases.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct DatasetSettings {
     /// Path or glob of the files, relative to the suite, or a list of them: .jsonl, .json, .yaml, .csv, .tsv.
     pub path: OneOrMany,
-    /// The files' format, where their extension does not say it.
-    #[serde(default)]
-    pub format: Option<Format>,
-    /// A label of the WHATWG Encoding Standard (`gbk`, `windows-1252`); default: UTF-8, or UTF-16 with its byte order mark.
-    #[serde(default)]
-    pub encoding: Option<String>,
-    /// Between the cells of a CSV file: one character; default `,`.
-    #[serde(default)]
-    pub delimiter: Option<String>,
-    /// The key of the list, in a JSON or YAML file that is an object.
-    #[serde(default)]
-    pub rows: Option<String>,
-    /// How texts in list fields become lists: `json`, `text`, or a delimiter such as `";"`; for all list fields, or by field.
-    #[serde(default)]
-    pub lists: Option<ListsSettings>,
+    #[serde(flatten)]
+    pub layout: LayoutSettings,
     /// Which column (or JSONPath, `$.…`) holds what.
     #[serde(default)]
     pub fields: FieldSettings,

@@ -106,6 +106,24 @@ pub enum Severity {
     Block,
 }
 
+/// Which side of its limit a value must be on; on the limit itself is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    AtLeast,
+    AtMost,
+}
+
+impl Bound {
+    /// `≥` or `≤`.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::AtLeast => "≥",
+            Self::AtMost => "≤",
+        }
+    }
+}
+
 /// One rule with all the numbers that a report shows. Fields that a rule does not have are `None`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
@@ -136,6 +154,9 @@ pub struct Comparison {
     pub method: String,
     /// The required value: threshold, margin (unit scale) or allowed drop.
     pub limit: Option<f64>,
+    /// Which side of `limit` is required; `None` for a margin, which bounds an interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
     /// Paired cases that scored higher / lower / the same.
     pub up: u64,
     pub down: u64,
@@ -149,6 +170,45 @@ pub struct Comparison {
     pub improved: bool,
     /// One paragraph for a developer (statistics §21), plain text without markup.
     pub explanation: String,
+}
+
+impl Comparison {
+    /// A rule without numbers, texts and effect yet; `metric` and `target` may be empty.
+    pub fn new(rule: RuleKind, metric: &str, target: &str, verdict: RuleVerdict, reason: Reason) -> Self {
+        Self {
+            metric: metric.into(),
+            target: target.into(),
+            rule,
+            verdict,
+            reason,
+            severity: Severity::Ok,
+            baseline: None,
+            current: None,
+            delta: None,
+            ci: None,
+            p: None,
+            p_adjusted: None,
+            n: 0,
+            planned: 0,
+            method: String::new(),
+            limit: None,
+            bound: None,
+            up: 0,
+            down: 0,
+            same: 0,
+            breaks: None,
+            breaks_expected: None,
+            detectable: None,
+            improved: false,
+            explanation: String::new(),
+        }
+    }
+
+    /// What the rule asks of its value.
+    pub fn require(&mut self, limit: f64, bound: Bound) {
+        self.limit = Some(limit);
+        self.bound = Some(bound);
+    }
 }
 
 /// A case that got worse, for "old answer beside new".

@@ -219,7 +219,7 @@ impl Tape {
             (None, None) => true,
             // The reply that made the failure, not one of an earlier attempt.
             (Some(failure), Some(refused)) => {
-                refused.class == RetryClass::Unusable
+                refused.class != RetryClass::Retry
                     && failure.kind == refused.kind
                     && failure.message.starts_with(&self.redactor.redact(&refused.message))
             }

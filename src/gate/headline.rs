@@ -1,8 +1,8 @@
 //! One sentence: what was decided and why.
 
-use super::number::count;
 use super::scene::{Finding, Scene};
 use crate::domain::{Decision, Reason, RuleKind, RuleVerdict, Severity};
+use crate::text::number::counted;
 
 /// Rules named before the rest is only counted.
 const NAMED: usize = 3;
@@ -82,24 +82,24 @@ fn passed(scene: &Scene<'_>, findings: &[Finding]) -> String {
     let met = of(&limits, |finding| finding.comparison.verdict == RuleVerdict::Met);
     let mut parts = Vec::new();
     if not_worse > 0 {
-        parts.push(count(
+        parts.push(counted(
             not_worse,
             "metric is not worse than the baseline",
             "metrics are not worse than the baseline",
         ));
     }
     if identical > 0 {
-        parts.push(count(identical, "metric scored exactly as before", "metrics scored exactly as before"));
+        parts.push(counted(identical, "metric scored exactly as before", "metrics scored exactly as before"));
     }
     if met > 0 {
-        parts.push(count(met, "limit holds", "limits hold"));
+        parts.push(counted(met, "limit holds", "limits hold"));
     }
     if of(&[RuleKind::MustPass], |finding| finding.comparison.verdict == RuleVerdict::Met) > 0 {
         parts.push("the must-pass cases passed".to_owned());
     }
     if parts.is_empty() {
         let cases = scene.sheets.first().map_or(0, |sheet| sheet.rows.len() as u64);
-        parts.push(format!("{} measured, and nothing is required of them", count(cases, "case", "cases")));
+        parts.push(format!("{} measured, and nothing is required of them", counted(cases, "case", "cases")));
     }
     let warnings = findings.iter().filter(|finding| {
         finding.comparison.severity == Severity::Warn && finding.comparison.rule != RuleKind::Baseline

@@ -142,7 +142,7 @@ impl Matchup {
                     let units: Vec<f64> = scores(joint).into_iter().map(|score| unit(spec, score)).collect();
                     let n = units.len() as f64;
                     let mean = units.iter().sum::<f64>() / n;
-                    (units.len() >= 2).then(|| units.iter().map(|u| (u - mean).powi(2)).sum::<f64>() / (n - 1.0))
+                    (units.len() >= 2).then(|| units.iter().map(|u| (u - mean) * (u - mean)).sum::<f64>() / (n - 1.0))
                 })
                 .collect();
             (!variances.is_empty()).then(|| variances.iter().sum::<f64>() / variances.len() as f64)

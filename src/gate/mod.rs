@@ -21,7 +21,6 @@ mod must_pass;
 mod new_errors;
 mod not_worse;
 mod notes;
-mod number;
 mod part;
 mod policy;
 mod reported;
@@ -35,6 +34,7 @@ mod standing;
 #[cfg(test)]
 mod tests;
 mod threshold;
+mod word;
 
 pub use failed::{Fared, fared};
 pub use judge::judge;

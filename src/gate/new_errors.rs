@@ -1,10 +1,11 @@
 //! Cases that the baseline answered and the system under test now does not (statistics §13.1). An error is never a score.
 
 use super::comparable::Standing;
-use super::number::{count, names};
 use super::scene::{Finding, Scene};
 use super::sheet::grouped;
-use crate::domain::{CaseId, CaseRecord, FailureKind, Reason, RuleKind, RuleVerdict, Severity, Side};
+use super::word::names;
+use crate::domain::{Bound, CaseId, CaseRecord, FailureKind, Reason, RuleKind, RuleVerdict, Severity, Side};
+use crate::text::number::counted;
 
 /// The rule of one target; `None` without anything to compare with.
 pub(crate) fn finding(scene: &Scene<'_>, at: usize) -> Option<Finding> {
@@ -31,7 +32,7 @@ pub(crate) fn finding(scene: &Scene<'_>, at: usize) -> Option<Finding> {
     };
     let mut finding = Finding::new(RuleKind::NewErrors, "", &sheet.target, verdict, reason).with_severity(severity);
     finding.comparison.current = Some(errors as f64);
-    finding.comparison.limit = Some(allowed as f64);
+    finding.comparison.require(allowed as f64, Bound::AtMost);
     finding.comparison.n = compared;
     finding.comparison.planned = compared;
     finding.named = failed.iter().map(|(id, _)| (id.clone(), "".into())).collect();
@@ -56,7 +57,7 @@ fn explained(finding: Finding, of_target: &str, failed: &[(CaseId, FailureKind)]
     }
     let ids: Vec<&str> = failed.iter().map(|(id, _)| &**id).collect();
     let kinds = grouped(failed.iter().map(|(_, kind)| kind.word()));
-    let cases = count(failed.len() as u64, "case", "cases");
+    let cases = counted(failed.len() as u64, "case", "cases");
     let text = format!("{cases} that the baseline answered got no answer{of_target} ({kinds})");
     let tail = if finding.comparison.severity == Severity::Fail { "" } else { ", which the policy allows" };
     let explanation = format!("{text}, {allowed} allowed{tail}: {}.", names(&ids, 10));

@@ -3,11 +3,12 @@
 use super::BaselineState;
 use super::must_pass::{selected, value_passes};
 use super::not_worse::Compared;
-use super::number::{count, names, points, signed_points};
 use super::scene::{Finding, Scene};
 use super::settings::{BreaksSetting, FailOrWarn, InconclusiveSetting};
+use super::word::names;
 use crate::domain::{MetricSpec, Reason, RuleKind, Severity};
 use crate::stats::{Ratio, flake_rate, must_pass_false_alarm, total};
+use crate::text::number::{counted, points, signed_points};
 
 /// Fewer historic trials say nothing about how flaky a case is (statistics §12.3).
 const ENOUGH_HISTORY: u64 = 10;
@@ -99,7 +100,7 @@ fn cases(scene: &Scene<'_>) -> Vec<String> {
     ];
     for (ids, what) in listed {
         if !ids.is_empty() {
-            notes.push(format!("{} {what}: {}", count(ids.len() as u64, "case", "cases"), names(ids, 5)));
+            notes.push(format!("{} {what}: {}", counted(ids.len() as u64, "case", "cases"), names(ids, 5)));
         }
     }
     for (old, new) in changes.renamed.iter().take(5) {
@@ -180,7 +181,7 @@ fn must_pass(scene: &Scene<'_>) -> Vec<String> {
     if young > 0 {
         notes.push(format!(
             "must-pass: {young} of {} have fewer than {ENOUGH_HISTORY} recorded trials, so their false-alarm rate is not known",
-            count(cases, "case", "cases")
+            counted(cases, "case", "cases")
         ));
     }
     if !flaky.is_empty() {

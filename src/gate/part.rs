@@ -1,10 +1,10 @@
 //! A part of a run: the results of one shard, which decide nothing.
 
-use super::number::count;
 use super::scene::{Finding, Scene, at_least};
 use super::sheet::Sheet;
 use super::{BaselineState, Policy, judge, standing};
-use crate::domain::{Decision, Part, Reason, RuleKind, RuleVerdict, Run, Severity, Verdict};
+use crate::domain::{Bound, Decision, Part, Reason, RuleKind, RuleVerdict, Run, Severity, Verdict};
+use crate::text::number::counted;
 
 /// What can be said of one shard: whether it was carried through and enough of it was measured. Thresholds, the baseline and must-pass
 /// cases are for all shards together.
@@ -23,7 +23,7 @@ pub fn judge_shard(run: &Run, part: Part, policy: &Policy) -> Verdict {
         .filter(|finding| finding.comparison.severity == Severity::Block)
         .map(|finding| &*finding.phrase)
         .collect();
-    let (here, all) = (run.header.cases, count(part.of, "case", "cases"));
+    let (here, all) = (run.header.cases, counted(part.of, "case", "cases"));
     let what = format!("shard {}: {here} of {all}", part.shard);
     let headline = if short.is_empty() {
         format!("{what} measured; nothing is decided until all shards are joined by scoregate merge")
@@ -37,7 +37,7 @@ pub fn judge_shard(run: &Run, part: Part, policy: &Policy) -> Verdict {
         notes: vec![format!(
             "this is shard {}: join the results.jsonl of all {} with scoregate merge, which compares, decides and reports",
             part.shard,
-            count(u64::from(part.shard.total()), "shard", "shards")
+            counted(u64::from(part.shard.total()), "shard", "shards")
         )],
         ..judge::verdict(&scene, findings)
     }
@@ -76,7 +76,7 @@ fn measured(scene: &Scene<'_>, sheet: &Sheet<'_>) -> Finding {
     let mut finding = Finding::new(RuleKind::Coverage, "", &sheet.target, verdict, reason).with_severity(severity);
     finding.comparison.n = scored;
     finding.comparison.planned = planned;
-    finding.comparison.limit = Some(scene.policy.min_measured);
+    finding.comparison.require(scene.policy.min_measured, Bound::AtLeast);
     let text = if short.is_empty() { format!("{scored} of {planned} scores measured") } else { short.join("; ") };
     finding.saying(text.clone(), format!("Measured: {text}."))
 }
@@ -89,7 +89,7 @@ pub(crate) fn alone(run: &Run) -> Option<Finding> {
         "The results are those of shard {}, {} of {}. Join all shards with scoregate merge, which also decides.",
         part.shard,
         run.header.cases,
-        count(part.of, "case", "cases")
+        counted(part.of, "case", "cases")
     );
     let finding = Finding::new(RuleKind::Complete, "", "", RuleVerdict::NotEvaluated, Reason::Incomplete);
     Some(finding.with_severity(Severity::Block).saying(text, explanation))

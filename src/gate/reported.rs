@@ -1,11 +1,11 @@
 //! Metrics that nothing is required of: their level is shown all the same, so that nobody has to ask where it went.
 
-use super::number::{count, score};
 use super::scene::{Finding, Scene};
 use super::sheet::Sheet;
 use super::threshold::{FEWEST_FOR_AN_INTERVAL, HALL, Sample, interval};
 use crate::domain::{Reason, RuleKind, RuleVerdict};
 use crate::stats::total;
+use crate::text::number::{counted, score};
 
 /// The mean of one metric on one target, with its interval. It decides nothing.
 pub(crate) fn finding(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize) -> Option<Finding> {
@@ -29,6 +29,6 @@ pub(crate) fn finding(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize) -> Op
     comparison.n = sample.scored.len() as u64;
     comparison.planned = planned;
     method.clone_into(&mut comparison.method);
-    let text = format!("{label} is at {} over {}", score(mean.value()), count(comparison.n, "case", "cases"));
+    let text = format!("{label} is at {} over {}", score(mean.value()), counted(comparison.n, "case", "cases"));
     Some(finding.saying(text.clone(), format!("{text}; nothing is required of it.")))
 }

@@ -96,32 +96,7 @@ pub(crate) struct Finding {
 impl Finding {
     /// A rule without numbers yet; `metric` and `target` may be empty.
     pub(crate) fn new(rule: RuleKind, metric: &str, target: &str, verdict: RuleVerdict, reason: Reason) -> Self {
-        let comparison = Comparison {
-            metric: metric.into(),
-            target: target.into(),
-            rule,
-            verdict,
-            reason,
-            severity: Severity::Ok,
-            baseline: None,
-            current: None,
-            delta: None,
-            ci: None,
-            p: None,
-            p_adjusted: None,
-            n: 0,
-            planned: 0,
-            method: String::new(),
-            limit: None,
-            up: 0,
-            down: 0,
-            same: 0,
-            breaks: None,
-            breaks_expected: None,
-            detectable: None,
-            improved: false,
-            explanation: String::new(),
-        };
+        let comparison = Comparison::new(rule, metric, target, verdict, reason);
         Self { comparison, phrase: String::new(), named: Vec::new(), short_of: Vec::new() }
     }
 

@@ -6,7 +6,7 @@ use super::explain;
 use super::policy::{MetricPolicy, Percentile};
 use super::scene::{Finding, Scene, severity};
 use super::sheet::{Measured, Sheet};
-use super::threshold::{Bound, Sample};
+use super::threshold::{Required, Sample};
 use crate::domain::{CaseId, MetricSpec, Reason, RuleKind, RuleVerdict};
 use crate::stats::{CaseMean, Ratio, SCALE};
 
@@ -14,11 +14,11 @@ use crate::stats::{CaseMean, Ratio, SCALE};
 pub(crate) fn findings(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize) -> Vec<Finding> {
     let Some((spec, rules)) = scene.metrics.get(metric) else { return Vec::new() };
     let mut findings = Vec::new();
-    for bound in [rules.case_min.map(Bound::AtLeast), rules.case_max.map(Bound::AtMost)].into_iter().flatten() {
+    for bound in [rules.case_min.map(Required::AtLeast), rules.case_max.map(Required::AtMost)].into_iter().flatten() {
         findings.push(each_case(scene, sheet, metric, spec, rules, bound));
     }
     if let Some(percentile) = rules.percentile {
-        let bounds = [percentile.min.map(Bound::AtLeast), percentile.max.map(Bound::AtMost)];
+        let bounds = [percentile.min.map(Required::AtLeast), percentile.max.map(Required::AtMost)];
         for bound in bounds.into_iter().flatten() {
             findings.push(percentile_rule(scene, sheet, metric, spec, rules, percentile, bound));
         }
@@ -33,7 +33,7 @@ fn new(
     rules: &MetricPolicy,
     rule: RuleKind,
     found: (RuleVerdict, Reason),
-    bound: Bound,
+    bound: Required,
 ) -> Finding {
     let mut finding = Finding::new(rule, &spec.name, &sheet.target, found.0, found.1).with_severity(severity(
         found.0,
@@ -41,7 +41,7 @@ fn new(
         rules,
         scene.policy,
     ));
-    finding.comparison.limit = Some(bound.limit());
+    finding.comparison.require(bound.limit(), bound.bound());
     "point".clone_into(&mut finding.comparison.method);
     finding
 }
@@ -52,7 +52,7 @@ fn each_case(
     metric: usize,
     spec: &MetricSpec,
     rules: &MetricPolicy,
-    bound: Bound,
+    bound: Required,
 ) -> Finding {
     let (scored, planned) = sheet.share(metric);
     let mut failing: Vec<(CaseMean, CaseId)> = Vec::new();
@@ -86,11 +86,11 @@ fn each_case(
 }
 
 /// The worse one first.
-fn worse(bound: Bound, left: CaseMean, right: CaseMean) -> Ordering {
+fn worse(bound: Required, left: CaseMean, right: CaseMean) -> Ordering {
     let order = left.exact().compare(right.exact());
     match bound {
-        Bound::AtLeast(_) => order,
-        Bound::AtMost(_) => order.reverse(),
+        Required::AtLeast(_) => order,
+        Required::AtMost(_) => order.reverse(),
     }
 }
 
@@ -111,7 +111,7 @@ fn percentile_rule(
     spec: &MetricSpec,
     rules: &MetricPolicy,
     wanted: Percentile,
-    bound: Bound,
+    bound: Required,
 ) -> Finding {
     let sample = Sample::of(sheet, metric, spec);
     let holds = |cases: Vec<(CaseMean, Option<usize>)>| {

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::BaselineState;
-use super::number::{count, names};
 use super::policy::Policy;
 use super::scene::{Finding, Scene, Unusable, at_least, coverage};
 use super::sheet::{Sheet, grouped};
-use crate::domain::{Baseline, MetricName, Reason, RuleKind, RuleVerdict, Run, Severity};
+use super::word::{capital, names};
+use crate::domain::{Baseline, Bound, MetricName, Reason, RuleKind, RuleVerdict, Run, Severity};
+use crate::text::number::counted;
 
 /// The run has an end, a case for every one it selected, and none twice.
 pub(crate) fn complete(scene: &Scene<'_>) -> Finding {
@@ -25,7 +26,7 @@ pub(crate) fn complete(scene: &Scene<'_>) -> Finding {
     let mut finding = Finding::new(RuleKind::Complete, "", "", RuleVerdict::Met, Reason::Complete);
     finding.comparison.n = ids.len() as u64;
     finding.comparison.planned = run.header.cases.max(ids.len() as u64);
-    let text = format!("all {} ran to their end", count(ids.len() as u64, "case", "cases"));
+    let text = format!("all {} ran to their end", counted(ids.len() as u64, "case", "cases"));
     finding.saying(text.clone(), format!("The run is complete: {text}."))
 }
 
@@ -112,7 +113,7 @@ fn found(baseline: &Baseline, mut finding: Finding) -> Finding {
     });
     let place = &baseline.source.place;
     let digest = baseline.source.digest.map_or(String::new(), |digest| format!(", digest {digest}"));
-    let text = format!("compared with {} of {place}", count(runs, "run", "runs"));
+    let text = format!("compared with {} of {place}", counted(runs, "run", "runs"));
     let explanation = format!("{}: {}{digest}.", capital(&text), newest.unwrap_or_default());
     finding.saying(text, explanation)
 }
@@ -128,7 +129,7 @@ pub(crate) fn too_old(run: &Run, baseline: &Baseline, policy: &Policy) -> Option
     let age = now.as_second().saturating_sub(newest.as_second());
     let days = age / 86_400;
     let old = u64::try_from(age).is_ok_and(|age| age > limit.as_secs());
-    old.then(|| format!("the baseline is {} old", count(days.unsigned_abs(), "day", "days")))
+    old.then(|| format!("the baseline is {} old", counted(days.unsigned_abs(), "day", "days")))
 }
 
 /// Enough cells of every required metric were measured, and nothing that the baseline has is gone.
@@ -147,7 +148,7 @@ pub(crate) fn covered(scene: &Scene<'_>, at: usize, sheet: &Sheet<'_>) -> Findin
         let troubles = if troubles.is_empty() { String::new() } else { format!(" ({troubles})") };
         let name = &spec.name;
         if of_metric == 0 && out_of == 0 {
-            let cases = count(sheet.rows.len() as u64, "case", "cases");
+            let cases = counted(sheet.rows.len() as u64, "case", "cases");
             gaps.add(format!("0 of {cases} have what is measured by "), name, String::new());
         } else if of_metric == 0 {
             gaps.add(format!("{out_of} of {out_of} cases have no score for "), name, troubles);
@@ -177,7 +178,7 @@ pub(crate) fn covered(scene: &Scene<'_>, at: usize, sheet: &Sheet<'_>) -> Findin
     finding.short_of = short_of;
     finding.comparison.n = scored;
     finding.comparison.planned = planned;
-    finding.comparison.limit = Some(scene.policy.min_measured);
+    finding.comparison.require(scene.policy.min_measured, Bound::AtLeast);
     if short.is_empty() {
         let text = format!("{scored} of {planned} scores measured");
         let lost = planned - scored;
@@ -273,10 +274,4 @@ impl Effect for Severity {
         };
         if rank(other) > rank(self) { other } else { self }
     }
-}
-
-/// The first letter as a sentence has it.
-pub(crate) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -11,7 +11,9 @@ use super::policy::MetricPolicy;
 use super::scene::{Finding, Scene, severity};
 use super::settings::ModeSetting;
 use super::sheet::{Measured, Sheet};
-use crate::domain::{CaseId, CaseRecord, Direction, MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, ScoreKind};
+use crate::domain::{
+    Bound, CaseId, CaseRecord, Direction, MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, ScoreKind,
+};
 use crate::stats::{
     CaseMean, Ratio, ThresholdMode, ThresholdState, clopper_pearson, cluster_means, mean_interval, threshold_state,
     total, wilson,
@@ -23,17 +25,24 @@ pub(crate) const FEWEST_FOR_AN_INTERVAL: usize = 20;
 /// The interval of means that are no proportions.
 pub(crate) const HALL: &str = "hall_t";
 
-/// Which side of the limit is the right one.
+/// A limit and which side of it is the right one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Bound {
+pub(crate) enum Required {
     AtLeast(f64),
     AtMost(f64),
 }
 
-impl Bound {
+impl Required {
     pub(crate) fn limit(self) -> f64 {
         match self {
             Self::AtLeast(limit) | Self::AtMost(limit) => limit,
+        }
+    }
+
+    pub(crate) fn bound(self) -> Bound {
+        match self {
+            Self::AtLeast(_) => Bound::AtLeast,
+            Self::AtMost(_) => Bound::AtMost,
         }
     }
 
@@ -107,7 +116,7 @@ pub(crate) struct Levels {
 pub(crate) fn read(
     cases: &[(CaseMean, Option<usize>)],
     spec: &MetricSpec,
-    bound: Bound,
+    bound: Required,
     mode: ModeSetting,
     levels: Levels,
 ) -> Option<Reading> {
@@ -138,7 +147,7 @@ fn by_interval(
     mean: Ratio,
     shown: Option<(f64, f64)>,
     violated: Option<(f64, f64)>,
-    bound: Bound,
+    bound: Required,
     mode: ModeSetting,
     holds: bool,
 ) -> ThresholdState {
@@ -149,8 +158,8 @@ fn by_interval(
         ModeSetting::Point => ThresholdMode::Point,
     };
     let state = match bound {
-        Bound::AtLeast(limit) => threshold_state(mean.value(), shown.0, violated.1, limit, mode),
-        Bound::AtMost(limit) => threshold_state(-mean.value(), -shown.1, -violated.0, -limit, mode),
+        Required::AtLeast(limit) => threshold_state(mean.value(), shown.0, violated.1, limit, mode),
+        Required::AtMost(limit) => threshold_state(-mean.value(), -shown.1, -violated.0, -limit, mode),
     };
     // A bound is a float; the mean is exact. A mean on the wrong side is never "met", one on the right side is violated only
     // where the mode is strict.
@@ -194,13 +203,13 @@ pub(crate) fn findings(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize, leve
     let Some((spec, rules)) = scene.metrics.get(metric) else { return Vec::new() };
     let sample = Sample::of(sheet, metric, spec);
     let mut findings = Vec::new();
-    for bound in [rules.min.map(Bound::AtLeast), rules.max.map(Bound::AtMost)].into_iter().flatten() {
+    for bound in [rules.min.map(Required::AtLeast), rules.max.map(Required::AtMost)].into_iter().flatten() {
         findings.push(finding(scene, sheet, metric, &sample, bound, RuleKind::Threshold, levels));
     }
     if let Some(share) = rules.pass_rate {
         let passing = MetricSpec { kind: ScoreKind::Binary, direction: Direction::Higher, ..spec.clone() };
         let sample = passes(scene, sheet, metric, &passing);
-        findings.push(finding(scene, sheet, metric, &sample, Bound::AtLeast(share), RuleKind::PassRate, levels));
+        findings.push(finding(scene, sheet, metric, &sample, Required::AtLeast(share), RuleKind::PassRate, levels));
     }
     findings
 }
@@ -225,7 +234,7 @@ fn finding(
     sheet: &Sheet<'_>,
     metric: usize,
     sample: &Sample<'_>,
-    bound: Bound,
+    bound: Required,
     rule: RuleKind,
     levels: Levels,
 ) -> Finding {
@@ -235,7 +244,7 @@ fn finding(
     let new = |verdict, reason| {
         let mut finding = Finding::new(rule, &sample.spec.name, &sheet.target, verdict, reason)
             .with_severity(severity(verdict, reason, rules, scene.policy));
-        finding.comparison.limit = Some(bound.limit());
+        finding.comparison.require(bound.limit(), bound.bound());
         finding.comparison.planned = planned;
         finding
     };
@@ -274,7 +283,7 @@ fn wrong_side(
     sheet: &Sheet<'_>,
     metric: usize,
     rule: RuleKind,
-    bound: Bound,
+    bound: Required,
 ) -> Vec<(CaseId, MetricName)> {
     let Some((spec, _)) = scene.metrics.get(metric) else { return Vec::new() };
     let wrong = |row: &CaseRecord, cell: Measured| {
@@ -292,8 +301,8 @@ fn wrong_side(
         let rising = left.0.exact().compare(right.0.exact());
         let order = match (rule, bound, spec.direction) {
             (RuleKind::PassRate, _, Direction::Lower) => rising.reverse(),
-            (RuleKind::PassRate, _, Direction::Higher) | (_, Bound::AtLeast(_), _) => rising,
-            (_, Bound::AtMost(_), _) => rising.reverse(),
+            (RuleKind::PassRate, _, Direction::Higher) | (_, Required::AtLeast(_), _) => rising,
+            (_, Required::AtMost(_), _) => rising.reverse(),
         };
         order.then_with(|| left.1.cmp(right.1))
     });

@@ -4,21 +4,21 @@
 //! Run + Verdict + Baseline + texts ─► View ─► console · verdict.json · junit.xml · comment.md · summary.md
 //! ```
 //!
-//! [`View`] is built once: texts pass [`clean`] (made visible, masked, cut), numbers pass [`number`], rules and cases are put in order.
-//! Renderers only lay it out, and each sink takes only what its own function in [`escape`] made.
+//! [`View`] is built once: texts pass [`clean`] (made visible, masked, cut), numbers [`crate::text::number`] and [`change`], rules
+//! and cases are put in order. Renderers only lay it out, and each sink takes only what its own function in [`escape`] made.
 //!
 //! Promise: every report of one run says the same numbers, and the same run gives the same bytes; no text from outside does
 //! anything in any of them. Nothing here opens a file but through [`TextSource`], and only `console` prints.
 //!
 //! Adding a format: a folder with its renderer, and a line in [`KINDS`].
 
+mod change;
 mod clean;
 mod console;
 pub mod escape;
 mod json;
 mod junit;
 mod markdown;
-pub mod number;
 mod remark;
 mod settings;
 mod source;

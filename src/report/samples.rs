@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::source::TextSource;
 use super::view::View;
 use crate::domain::{
-    Baseline, BaselineCase, BaselineRun, BaselineSource, BrokenCase, CallCounts, CaseChanges, CaseRecord, Cell,
+    Baseline, BaselineCase, BaselineRun, BaselineSource, Bound, BrokenCase, CallCounts, CaseChanges, CaseRecord, Cell,
     Comparison, Completion, Decision, Direction, FailureKind, MetricSpec, Place, Reason, Redactor, RuleKind,
     RuleVerdict, Run, RunHeader, ScoreKind, Severity, Side, SkipReason, TrialRecord, Usage, Usd, Verdict,
     VerdictCounts,
@@ -136,32 +136,7 @@ pub(super) fn metric(name: &str) -> MetricSpec {
 
 /// A rule that holds, without numbers.
 pub(super) fn rule(metric: &str, kind: RuleKind) -> Comparison {
-    Comparison {
-        metric: metric.into(),
-        target: "app".into(),
-        rule: kind,
-        verdict: RuleVerdict::Met,
-        reason: Reason::WithinMargin,
-        severity: Severity::Ok,
-        baseline: None,
-        current: None,
-        delta: None,
-        ci: None,
-        p: None,
-        p_adjusted: None,
-        n: 140,
-        planned: 140,
-        method: String::new(),
-        limit: None,
-        up: 0,
-        down: 0,
-        same: 0,
-        breaks: None,
-        breaks_expected: None,
-        detectable: None,
-        improved: false,
-        explanation: String::new(),
-    }
+    Comparison { n: 140, planned: 140, ..Comparison::new(kind, metric, "app", RuleVerdict::Met, Reason::WithinMargin) }
 }
 
 fn compared(name: &str, baseline: f64, current: f64, ci: [f64; 2], p: f64) -> Comparison {
@@ -290,6 +265,7 @@ pub(super) fn failing() -> Sample {
         severity: Severity::Fail,
         current: Some(0.79996),
         limit: Some(0.8),
+        bound: Some(Bound::AtLeast),
         ci: Some([0.74, 0.7999]),
         method: "hall_t".to_owned(),
         explanation: "faithfulness is at 0.79996, below the required 0.8 (140 cases).".to_owned(),

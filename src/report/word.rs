@@ -1,9 +1,7 @@
 //! The fixed words of every report.
 
-use super::number;
-use crate::domain::{
-    Comparison, Decision, Direction, FailureKind, MetricSpec, Reason, RuleKind, RuleVerdict, Severity,
-};
+use crate::domain::{Bound, Comparison, Decision, FailureKind, Reason, RuleKind, RuleVerdict, Severity};
+use crate::text::number;
 
 /// How a rule's finding looks at a glance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,40 +66,26 @@ pub fn decision(decision: Decision) -> &'static str {
     }
 }
 
-/// What the rule asks: `not worse (margin 5)`, `at least 0.7`.
-pub fn rule(rule: &Comparison, spec: Option<&MetricSpec>) -> String {
+/// What the rule asks: `not worse (margin 5)`, `mean ≥ 0.7`.
+pub fn rule(rule: &Comparison) -> String {
     let limit = rule.limit.map(number::limit).unwrap_or_default();
+    let side = rule.bound.map_or("", Bound::sign);
     match rule.rule {
         RuleKind::NotWorse => match rule.limit {
             Some(margin) => format!("not worse (margin {})", number::margin(margin)),
             None => "not worse".to_owned(),
         },
         RuleKind::MaxDrop => format!("drop at most {limit}"),
-        RuleKind::Threshold => format!("mean {} {limit}", side(rule, spec)),
-        RuleKind::PassRate => format!("pass rate {} {limit}", side(rule, None)),
-        RuleKind::EachCase => format!("each case {} {limit}", side(rule, spec)),
-        RuleKind::Percentile => format!("percentile {} {limit}", side(rule, spec)),
+        RuleKind::Threshold => format!("mean {side} {limit}"),
+        RuleKind::PassRate => format!("pass rate {side} {limit}"),
+        RuleKind::EachCase => format!("each case {side} {limit}"),
+        RuleKind::Percentile => format!("percentile {side} {limit}"),
         RuleKind::MustPass => "must pass".to_owned(),
         RuleKind::Coverage => "enough measured".to_owned(),
         RuleKind::NewErrors => "no new errors".to_owned(),
         RuleKind::Baseline => "baseline".to_owned(),
         RuleKind::Complete => "run complete".to_owned(),
         RuleKind::Reported => "nothing".to_owned(),
-    }
-}
-
-/// `≥` or `≤`: a verdict and a value tell it; without them, the metric's direction.
-fn side(rule: &Comparison, spec: Option<&MetricSpec>) -> &'static str {
-    let by_direction = match spec.map(|spec| spec.direction) {
-        Some(Direction::Lower) => "≤",
-        Some(Direction::Higher) | None => "≥",
-    };
-    match (rule.verdict, rule.current.zip(rule.limit)) {
-        (RuleVerdict::Met, Some((current, limit))) if current > limit => "≥",
-        (RuleVerdict::Met, Some((current, limit))) if current < limit => "≤",
-        (RuleVerdict::Violated, Some((current, limit))) if current < limit => "≥",
-        (RuleVerdict::Violated, Some((current, limit))) if current > limit => "≤",
-        _ => by_direction,
     }
 }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::encoding::declared;
+use super::list::ListsSettings;
 
 /// The formats, by their names in a suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -58,13 +59,22 @@ impl OneOrMany {
     }
 }
 
-/// How a file is laid out, as written in the suite.
-#[derive(Clone, Debug, Default)]
+/// How files are laid out, as written in the suite: part of the settings of whoever names a file.
+///
+/// It is flattened into them, which serde cannot do beside `deny_unknown_fields`; their JSON Schema refuses unknown keys.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct LayoutSettings {
+    /// The files' format, where their extension does not say it.
     pub format: Option<Format>,
+    /// A label of the WHATWG Encoding Standard (`gbk`, `windows-1252`); default: UTF-8, or UTF-16 with its byte order mark.
     pub encoding: Option<String>,
+    /// Between the cells of a CSV file: one character; default `,`.
     pub delimiter: Option<String>,
+    /// The key of the list, in a JSON or YAML file that is an object.
     pub rows: Option<String>,
+    /// How texts in list fields become lists: `json`, `text`, or a delimiter such as `";"`; for all list fields, or by field.
+    pub lists: Option<ListsSettings>,
 }
 
 /// How a file is laid out, checked.

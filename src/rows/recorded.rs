@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::selector::{FieldSpec, Mapping};
 use super::{
-    AnswerParts, DataFile, Fault, Format, Layout, LayoutSettings, Lists, ListsSettings, Problems, Row, Selector,
-    answer_from, at_line, jsonl, missing_column, open, resolve, show, value,
+    AnswerParts, DataFile, Fault, Layout, LayoutSettings, Lists, Problems, Row, Selector, answer_from, at_line, jsonl,
+    missing_column, open, resolve, show, value,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{Answer, Digest, Failure, FailureKind};
@@ -23,25 +23,12 @@ use crate::suite::{Block, Suite};
 
 /// Settings of a `recorded` target that names a file.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct RecordedSettings {
     /// The file, relative to the suite: .jsonl, .json, .yaml, .csv or .tsv.
     pub path: String,
-    /// The file's format, where its extension does not say it.
-    #[serde(default)]
-    pub format: Option<Format>,
-    /// A label of the WHATWG Encoding Standard (`gbk`, `windows-1252`); default: UTF-8, or UTF-16 with its byte order mark.
-    #[serde(default)]
-    pub encoding: Option<String>,
-    /// Between the cells of a CSV file; default `,`.
-    #[serde(default)]
-    pub delimiter: Option<String>,
-    /// The key of the list, in a JSON or YAML file that is an object.
-    #[serde(default)]
-    pub rows: Option<String>,
-    /// How texts in list fields become lists: `json`, `text`, or a delimiter.
-    #[serde(default)]
-    pub lists: Option<ListsSettings>,
+    #[serde(flatten)]
+    pub layout: LayoutSettings,
     /// Which column or JSONPath holds what.
     #[serde(default)]
     pub fields: RecordedFields,
@@ -209,13 +196,7 @@ pub(crate) fn hash(id: &str) -> u64 {
 }
 
 fn layout(settings: &RecordedSettings, block: &Block) -> Result<Layout, Diagnostics> {
-    let written = LayoutSettings {
-        format: settings.format,
-        encoding: settings.encoding.clone(),
-        delimiter: settings.delimiter.clone(),
-        rows: settings.rows.clone(),
-    };
-    Layout::build(&written).map_err(|wrong| {
+    Layout::build(&settings.layout).map_err(|wrong| {
         let mut problems = Diagnostics::default();
         for (pointer, reason) in wrong {
             problems.push(block.problem(pointer, "invalid-settings", reason));
@@ -238,12 +219,13 @@ impl Decoder {
                 Err(reason) => problems.push(block.problem(&format!("/fields/{}", spec.name), "selector", reason)),
             }
         }
-        let lists = Lists::build(settings.lists.as_ref(), &["contexts", "context_ids"]).unwrap_or_else(|wrong| {
-            for (pointer, reason) in wrong {
-                problems.push(block.problem(&format!("/lists{pointer}"), "invalid-settings", reason));
-            }
-            Lists::default()
-        });
+        let lists =
+            Lists::build(settings.layout.lists.as_ref(), &["contexts", "context_ids"]).unwrap_or_else(|wrong| {
+                for (pointer, reason) in wrong {
+                    problems.push(block.problem(&format!("/lists{pointer}"), "invalid-settings", reason));
+                }
+                Lists::default()
+            });
         if problems.has_errors() { Err(problems) } else { Ok(Self { mapping: Mapping::build(SPECS, explicit), lists }) }
     }
 

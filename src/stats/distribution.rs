@@ -1,18 +1,21 @@
 //! Normal, Student t, chi-squared and beta distributions, accurate to 1e-10 (§19.3).
 //!
-//! Tails come from `statrs`; its quantiles are only starting points and are refined here on those tails.
+//! Quantiles are found by Newton's method on the tails.
 
-use statrs::function::{beta, erf, gamma};
+use super::special::{beta_share, gamma_tail, ln_gamma};
+
+/// From 4.5e-4 away each step squares the error: three reach the last digits even in the far tails, and one is spare.
+const NEWTON_STEPS: usize = 4;
 
 /// P(Z ≤ x) of the standard normal distribution; any x.
 pub fn normal_cdf(x: f64) -> f64 {
-    0.5 * erf::erfc(-x / std::f64::consts::SQRT_2)
+    0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
 }
 
 /// The x with P(Z ≤ x) = p.
 ///
 /// **Inputs**: p in (0, 1); p ≤ 0 gives −∞, p ≥ 1 gives +∞, NaN gives NaN.
-/// **Source**: inverse of [`normal_cdf`], refined by Newton's method.
+/// **Source**: inverse of [`normal_cdf`] by Newton's method from Abramowitz and Stegun 26.2.23.
 pub fn normal_quantile(p: f64) -> f64 {
     if p.is_nan() {
         return f64::NAN;
@@ -20,9 +23,9 @@ pub fn normal_quantile(p: f64) -> f64 {
     if p <= 0.0 || p >= 1.0 {
         return if p <= 0.0 { f64::NEG_INFINITY } else { f64::INFINITY };
     }
-    let mut x = -std::f64::consts::SQRT_2 * erf::erfc_inv(2.0 * p);
-    for _ in 0..3 {
-        let density = (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt();
+    let mut x = rough_normal_quantile(p);
+    for _ in 0..NEWTON_STEPS {
+        let density = libm::exp(-0.5 * x * x) / std::f64::consts::TAU.sqrt();
         // In the upper half the complement keeps the digits.
         let error = if x > 0.0 { (1.0 - p) - normal_cdf(-x) } else { normal_cdf(x) - p };
         if density < f64::MIN_POSITIVE {
@@ -33,6 +36,15 @@ pub fn normal_quantile(p: f64) -> f64 {
     x
 }
 
+/// To 4.5e-4, for p in (0, 1).
+fn rough_normal_quantile(p: f64) -> f64 {
+    let t = (-2.0 * libm::log(p.min(1.0 - p))).sqrt();
+    let above = (0.010_328 * t + 0.802_853) * t + 2.515_517;
+    let below = ((0.001_308 * t + 0.189_269) * t + 1.432_788) * t + 1.0;
+    let size = t - above / below;
+    if p < 0.5 { -size } else { size }
+}
+
 /// P(T ≤ x) of Student's t distribution.
 ///
 /// **Inputs**: any x; degrees of freedom > 0 (up to a few thousand; larger ones are used by quantile only).
@@ -40,8 +52,11 @@ pub fn student_t_cdf(x: f64, freedom: f64) -> f64 {
     if freedom.is_nan() || freedom <= 0.0 || x.is_nan() {
         return f64::NAN;
     }
-    let share = freedom / (freedom + x * x);
-    let tail = 0.5 * beta::checked_beta_reg(0.5 * freedom, 0.5, share.clamp(0.0, 1.0)).unwrap_or(f64::NAN);
+    let square = x * x;
+    if square.is_infinite() {
+        return if x > 0.0 { 1.0 } else { 0.0 };
+    }
+    let tail = 0.5 * beta_share(0.5 * freedom, 0.5, freedom / (freedom + square), square / (freedom + square));
     if x > 0.0 { 1.0 - tail } else { tail }
 }
 
@@ -81,10 +96,9 @@ fn large_freedom_quantile(z: f64, freedom: f64) -> f64 {
 
 /// For p < ½.
 fn student_t_lower(p: f64, freedom: f64) -> f64 {
-    let log_scale = gamma::ln_gamma(0.5 * (freedom + 1.0))
-        - gamma::ln_gamma(0.5 * freedom)
-        - 0.5 * (freedom * std::f64::consts::PI).ln();
-    let density = |x: f64| (log_scale - 0.5 * (freedom + 1.0) * (x * x / freedom).ln_1p()).exp();
+    let log_scale =
+        ln_gamma(0.5 * (freedom + 1.0)) - ln_gamma(0.5 * freedom) - 0.5 * libm::log(freedom * std::f64::consts::PI);
+    let density = |x: f64| libm::exp(log_scale - 0.5 * (freedom + 1.0) * libm::log1p(x * x / freedom));
     let mut low = -1.0;
     while student_t_cdf(low, freedom) > p && low > -1e300 {
         low *= 2.0;
@@ -97,7 +111,7 @@ pub fn chi_squared_tail(x: f64, freedom: f64) -> f64 {
     if x <= 0.0 {
         return 1.0;
     }
-    gamma::checked_gamma_ur(0.5 * freedom, 0.5 * x).unwrap_or(f64::NAN)
+    gamma_tail(0.5 * freedom, 0.5 * x)
 }
 
 /// The x with I_x(a, b) = p of the beta distribution.
@@ -108,9 +122,9 @@ pub fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
     if p <= 0.0 || p >= 1.0 {
         return if p <= 0.0 { 0.0 } else { 1.0 };
     }
-    let log_scale = gamma::ln_gamma(a + b) - gamma::ln_gamma(a) - gamma::ln_gamma(b);
-    let density = |x: f64| (log_scale + (a - 1.0) * x.ln() + (b - 1.0) * (-x).ln_1p()).exp();
-    solve(0.0, 1.0, |x| beta::checked_beta_reg(a, b, x).unwrap_or(f64::NAN) - p, density)
+    let log_scale = ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b);
+    let density = |x: f64| libm::exp(log_scale + (a - 1.0) * libm::log(x) + (b - 1.0) * libm::log1p(-x));
+    solve(0.0, 1.0, |x| beta_share(a, b, x, 1.0 - x) - p, density)
 }
 
 /// The root of a rising function in (low, high): Newton's steps where they stay inside the bracket, halves of it elsewhere.
@@ -168,7 +182,8 @@ mod tests {
                 near(student_t_cdf(student_t_quantile(p, freedom), freedom), p);
             }
             for (a, b) in [(1.0, 1.0), (3.0, 8.0), (990.0, 11.0), (2.0, 5.5)] {
-                near(beta::checked_beta_reg(a, b, beta_quantile(p, a, b)).unwrap(), p);
+                let x = beta_quantile(p, a, b);
+                near(beta_share(a, b, x, 1.0 - x), p);
             }
         }
     }

@@ -19,7 +19,8 @@ fn moments(units: &[f64], h: f64) -> Moments {
         cubes += off * off * off;
     }
     let sum_of_squares = squares + 2.0 * h * h;
-    let skewness = if sum_of_squares > 0.0 { cubes / n / (sum_of_squares / n).powf(1.5) } else { 0.0 };
+    let variance = sum_of_squares / n;
+    let skewness = if sum_of_squares > 0.0 { cubes / n / (variance * variance.sqrt()) } else { 0.0 };
     Moments { mean, sum_of_squares, skewness }
 }
 
@@ -55,7 +56,8 @@ pub fn hall_bound(units: &[f64], h: f64, alpha: f64, run_variance: f64) -> Optio
     let steps = if skewness.abs() < 1e-8 {
         quantile
     } else {
-        3.0 * root / skewness * ((1.0 + skewness / root * (quantile - skewness / (6.0 * root))).cbrt() - 1.0)
+        let stretched = 1.0 + skewness / root * (quantile - skewness / (6.0 * root));
+        3.0 * root / skewness * (libm::cbrt(stretched) - 1.0)
     };
     Some(mean - steps * (variance / n + run_variance).sqrt())
 }
@@ -76,5 +78,5 @@ pub fn mean_interval(units: &[f64], h: f64, alpha: f64, run_variance: f64, clip:
 /// **Inputs**: margin in (0, 1), unit scale; alpha in (0, 1). **Returns** at least 1.
 /// **Source**: §6.3: with fewer units a break of that share of all cases could have been missed entirely.
 pub fn smallest_certifying_n(margin: f64, alpha: f64) -> u64 {
-    (alpha.ln() / (1.0 - margin).ln() - 1e-12).ceil().max(1.0) as u64
+    (libm::log(alpha) / libm::log(1.0 - margin) - 1e-12).ceil().max(1.0) as u64
 }

@@ -4,7 +4,7 @@
 //! ([`Differences`]) that the [`sign_flip`] test reads, and floats that the intervals read. On top of them stand the break
 //! guard, the run-effect guard, multiplicity, thresholds and sensitivity. `§` in a Source line is a section of `statistics.md`.
 //!
-//! Promise: the same numbers in any order give the same result; special functions are accurate to 1e-10 (§19.3); ties are
+//! Promise: the same numbers in any order, on any system, give the same result to the last bit; special functions are accurate to 1e-10 (§19.3); ties are
 //! exact because scores are added and compared as integers. Absent on purpose: tests that nothing gates on yet.
 
 mod break_guard;
@@ -18,6 +18,7 @@ mod proportion;
 mod run_effect;
 mod sensitivity;
 mod sign_flip;
+mod special;
 mod threshold;
 #[cfg(test)]
 mod vectors;

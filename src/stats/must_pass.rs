@@ -13,8 +13,8 @@ pub fn flake_rate(failures: u64, trials: u64) -> f64 {
 /// **Returns** (per case, family). With one attempt a failure is final; otherwise one more attempt has to fail too.
 /// **Source**: §12.2.
 pub fn must_pass_false_alarm(flakes: &[f64], attempts: u32) -> (Vec<f64>, f64) {
-    let more = i32::try_from(attempts.saturating_sub(1)).unwrap_or(i32::MAX);
-    let again = |flake: f64| if more == 0 { 1.0 } else { 1.0 - (1.0 - flake).powi(more) };
+    let more = attempts.saturating_sub(1);
+    let again = |flake: f64| if more == 0 { 1.0 } else { 1.0 - libm::pow(1.0 - flake, f64::from(more)) };
     let per_case: Vec<f64> = flakes.iter().map(|flake| flake * again(*flake)).collect();
     let none = per_case.iter().fold(1.0, |none, chance| none * (1.0 - chance));
     (per_case, 1.0 - none)

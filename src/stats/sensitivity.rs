@@ -23,7 +23,8 @@ pub fn detectable_drop(deviation: f64, n: u64, alpha: f64) -> f64 {
 ///
 /// **Inputs** as [`detectable_drop`], and the drop (> 0). **Source**: §17.1.
 pub fn cases_needed(deviation: f64, drop: f64, alpha: f64) -> u64 {
-    ((steps(alpha) * deviation / drop).powi(2) - 1e-9).ceil().max(1.0) as u64
+    let root = steps(alpha) * deviation / drop;
+    (root * root - 1e-9).ceil().max(1.0) as u64
 }
 
 /// (noise of trials, true differences between cases) in the variance of the units.

@@ -6,10 +6,14 @@ use super::exact::gcd;
 const GRID: i128 = 1 << 18;
 /// Up to this many units all sign choices are listed.
 const LISTED: usize = 20;
-/// From this many additions on the distribution is summed by frequencies instead.
+/// From this many additions on, which take milliseconds, the distribution of [`MANY_UNITS`] is summed by frequencies instead.
 const MANY_ADDITIONS: f64 = 4e6;
+/// A frequency costs some fifty factors however many units there are; with fewer units than this, adding is the faster way.
+const MANY_UNITS: usize = 250;
 /// Tails beyond this many standard deviations are below 4e-22 (Hoeffding's bound) and are not carried along.
 const REACH: f64 = 10.0;
+/// All frequencies below this together move the sum by less than 1e-16.
+const NEGLIGIBLE: f64 = 1e-17;
 
 /// How a p-value was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,95 +173,129 @@ fn from_grid(units: &[i128], method: FlipMethod) -> SignFlip {
     sizes.sort_unstable();
     let observed: usize = units.iter().filter_map(|unit| usize::try_from(*unit).ok()).sum();
     let squares: f64 = sizes.iter().map(|size| (size * size) as f64).sum();
-    let (p_mid, at) = if sizes.len() as f64 * REACH * squares.sqrt() > MANY_ADDITIONS {
+    let additions = sizes.len() as f64 * REACH * squares.sqrt();
+    let (p_mid, at) = if sizes.len() >= MANY_UNITS && additions > MANY_ADDITIONS {
         by_frequency(&sizes, observed, squares)
     } else {
-        by_addition(&sizes, observed)
+        Masses::of(&sizes).up_to(observed)
     };
     SignFlip { p_mid: p_mid.clamp(0.0, 1.0), p_exact: (p_mid + 0.5 * at).clamp(0.0, 1.0), method }
 }
 
-/// P(X < x) + ½ P(X = x) and P(X = x), by adding one unit after the other (§5.3).
-fn by_addition(sizes: &[usize], observed: usize) -> (f64, f64) {
-    let mut masses = vec![1.0_f64];
-    let mut next: Vec<f64> = Vec::new();
-    // X runs over start..start + masses.len().
-    let (mut start, mut sum, mut squares) = (0_usize, 0_usize, 0.0_f64);
-    for &size in sizes {
-        next.clear();
-        next.resize(masses.len() + size, 0.0);
-        for (to, from) in next.iter_mut().zip(&masses) {
-            *to = 0.5 * from;
-        }
-        for (to, from) in next.iter_mut().skip(size).zip(&masses) {
-            *to += 0.5 * from;
-        }
-        std::mem::swap(&mut masses, &mut next);
-        sum += size;
-        squares += (size * size) as f64;
-        // Keep what lies within REACH standard deviations of the centre S/2; the deviation of X is half that of T.
-        let reach = 0.5 * REACH * squares.sqrt();
-        let low = ((0.5 * sum as f64 - reach).floor().max(0.0) as usize).max(start);
-        let high = ((0.5 * sum as f64 + reach).ceil() as usize).min(sum);
-        masses.truncate((high + 1).saturating_sub(start));
-        if low > start {
-            masses.drain(..(low - start).min(masses.len()));
-            start = low;
-        }
-    }
-    let less: f64 = masses.iter().take(observed.saturating_sub(start)).sum();
-    let equal = observed.checked_sub(start).and_then(|at| masses.get(at)).copied().unwrap_or(0.0);
-    (less + 0.5 * equal, equal)
+/// The distribution of X near its centre, by adding one unit after the other (§5.3).
+struct Masses {
+    /// P(X = start), P(X = start + 1), …
+    masses: Vec<f64>,
+    start: usize,
 }
 
-/// The same from the characteristic function of X − S/2, which is Π cos(aθ/2): for many units on a fine grid, where adding one
+impl Masses {
+    fn of(sizes: &[usize]) -> Self {
+        let mut masses = vec![1.0_f64];
+        let mut next: Vec<f64> = Vec::new();
+        let (mut start, mut sum, mut squares) = (0_usize, 0_usize, 0.0_f64);
+        for &size in sizes {
+            next.clear();
+            next.resize(masses.len() + size, 0.0);
+            for (to, from) in next.iter_mut().zip(&masses) {
+                *to = 0.5 * from;
+            }
+            for (to, from) in next.iter_mut().skip(size).zip(&masses) {
+                *to += 0.5 * from;
+            }
+            std::mem::swap(&mut masses, &mut next);
+            sum += size;
+            squares += (size * size) as f64;
+            // Keep what lies within REACH standard deviations of the centre S/2; the deviation of X is half that of T.
+            let reach = 0.5 * REACH * squares.sqrt();
+            let low = ((0.5 * sum as f64 - reach).floor().max(0.0) as usize).max(start);
+            let high = ((0.5 * sum as f64 + reach).ceil() as usize).min(sum);
+            masses.truncate((high + 1).saturating_sub(start));
+            if low > start {
+                masses.drain(..(low - start).min(masses.len()));
+                start = low;
+            }
+        }
+        Self { masses, start }
+    }
+
+    /// P(X < x) + ½ P(X = x) and P(X = x).
+    fn up_to(&self, observed: usize) -> (f64, f64) {
+        let below = observed.saturating_sub(self.start);
+        let less: f64 = self.masses.iter().take(below).sum();
+        let equal = observed.checked_sub(self.start).and_then(|at| self.masses.get(at)).copied().unwrap_or(0.0);
+        (less + 0.5 * equal, equal)
+    }
+}
+
+/// P(X < x) + ½ P(X = x) and P(X = x) from the characteristic function of X − S/2, which is Π cos(aθ/2): for many units on a fine grid, where adding one
 /// after the other takes seconds. Absolute error below 1e-12 (a test holds the two ways together).
 ///
-/// On a period of M points, with y = x − S/2 and θ = 2πm/M:
+/// On a period of M points, M odd, with y = x − S/2 and θ = 2πm/M:
 /// P(X < x) + ½ P(X = x) = ½ + (y + Σ C(θ) sin(θy) cot(θ/2)) / M, the sum over m = 1 … (M − 1)/2.
-/// **Source**: inversion of the discrete Fourier transform; the tails that wrap around lie beyond [`REACH`].
+/// It holds as long as |X − x| < M, so the period only has to span from x to the far end of what X reaches.
+/// **Source**: inversion of the discrete Fourier transform; what wraps around lies beyond [`REACH`].
 fn by_frequency(sizes: &[usize], observed: usize, squares: f64) -> (f64, f64) {
-    // Half a tail's reach on each side of the centre, and an odd number of points.
     let reach = 0.5 * REACH * squares.sqrt();
     let sum: usize = sizes.iter().sum();
     let y = observed as f64 - 0.5 * sum as f64;
     if y.abs() >= reach {
         return (if y < 0.0 { 0.0 } else { 1.0 }, 0.0);
     }
-    let half = reach.ceil() as usize + 1;
-    let period = (2 * half + 1) as f64;
-    let counted = counted(sizes);
+    let half = ((0.5 * (reach + y.abs())).ceil() as usize + 1).min(sum.div_ceil(2));
+    let circle = Circle::new(half);
+    let twice = (2 * observed).abs_diff(sum);
     let (mut middle, mut at) = (0.0, 0.0);
     for step in 1..=half {
-        let angle = std::f64::consts::TAU * step as f64 / period;
-        let weight = characteristic(&counted, 0.5 * angle);
+        let weight = characteristic(sizes, step, &circle);
         if weight != 0.0 {
-            let (sine, cosine) = (angle * y).sin_cos();
-            middle += weight * sine / (0.5 * angle).tan();
-            at += weight * cosine;
+            let sine = libm::sin(circle.angle(step * twice));
+            middle += weight * sine / libm::tan(circle.angle(step));
+            at += weight * circle.cosine(step * twice);
         }
     }
+    let middle = if y < 0.0 { -middle } else { middle };
+    let period = circle.points as f64;
     (0.5 + (y + middle) / period, ((1.0 + 2.0 * at) / period).max(0.0))
 }
 
-/// Magnitudes with their numbers, the largest first.
-fn counted(sizes: &[usize]) -> Vec<(f64, i32)> {
-    let mut counted: Vec<(f64, i32)> = Vec::new();
-    for size in sizes.iter().rev() {
-        match counted.last_mut() {
-            Some((last, count)) if *last == *size as f64 => *count += 1,
-            _ => counted.push((*size as f64, 1)),
-        }
-    }
-    counted
+/// The cosines of all multiples of π/M for an odd M. Every angle of the sum is such a multiple, so one table serves all units
+/// and frequencies, and angles are reduced exactly, as integers.
+struct Circle {
+    /// M
+    points: usize,
+    /// cos(kπ/M) for k = 0 … (M − 1)/2; the rest mirrors it.
+    cosines: Vec<f64>,
 }
 
-/// Π cos(a·angle)^count; what no digit of a result can show is 0.
-fn characteristic(counted: &[(f64, i32)], angle: f64) -> f64 {
+impl Circle {
+    fn new(half: usize) -> Self {
+        let points = 2 * half + 1;
+        let cosine = |k: usize| libm::cos(std::f64::consts::PI * k as f64 / points as f64);
+        Self { points, cosines: (0..=half).map(cosine).collect() }
+    }
+
+    /// kπ/M, less whole turns.
+    fn angle(&self, k: usize) -> f64 {
+        std::f64::consts::PI * (k % (2 * self.points)) as f64 / self.points as f64
+    }
+
+    /// cos(kπ/M).
+    fn cosine(&self, k: usize) -> f64 {
+        let turn = k % (2 * self.points);
+        let k = turn.min(2 * self.points - turn);
+        let (k, sign) = if k < self.cosines.len() { (k, 1.0) } else { (self.points - k, -1.0) };
+        self.cosines.get(k).map_or(0.0, |cosine| sign * cosine)
+    }
+}
+
+/// Π cos(a·stepπ/M) over ascending magnitudes; 0 where no digit of the sum could show it.
+fn characteristic(sizes: &[usize], step: usize, circle: &Circle) -> f64 {
     let mut product = 1.0_f64;
-    for (size, count) in counted {
-        product *= (size * angle).cos().powi(*count);
-        if product.abs() < 1e-24 {
+    // The largest turn fastest, so a vanishing product is seen after some fifty factors.
+    for size in sizes.iter().rev() {
+        product *= circle.cosine(size * step);
+        if product.abs() < NEGLIGIBLE {
             return 0.0;
         }
     }
@@ -274,7 +312,7 @@ mod tests {
         assert_eq!(sign_flip(&[0, 0]).method, FlipMethod::Identical);
         assert_eq!(sign_flip(&[-3]).p_mid, 0.25);
         assert_eq!(sign_flip(&[3]).p_mid, 0.75);
-        assert!((sign_flip(&[-5; 10]).p_mid - 0.5_f64.powi(11)).abs() < 1e-18);
+        assert!((sign_flip(&[-5; 10]).p_mid - 1.0 / 2048.0).abs() < 1e-18);
     }
 
     #[test]
@@ -317,14 +355,16 @@ mod tests {
 
     #[test]
     fn summing_by_frequency_equals_adding() {
-        for (count, spread) in [(40_usize, 900_usize), (400, 37), (700, 1300)] {
+        // 25 units reach the ends of their range, 400 never do.
+        for (count, spread) in [(25_usize, 5_usize), (40, 900), (400, 37), (700, 130)] {
             let mut sizes: Vec<usize> = (1..=count).map(|step| (step * step * 31 + step) % spread + 1).collect();
             sizes.sort_unstable();
             let squares: f64 = sizes.iter().map(|size| (size * size) as f64).sum();
             let sum: usize = sizes.iter().sum();
+            let masses = Masses::of(&sizes);
             for share in [0.4, 0.45, 0.47, 0.5, 0.53, 0.6] {
                 let observed = (sum as f64 * share) as usize;
-                let (plain, at) = by_addition(&sizes, observed);
+                let (plain, at) = masses.up_to(observed);
                 let (quick, quick_at) = by_frequency(&sizes, observed, squares);
                 assert!((plain - quick).abs() < 1e-12, "{count} {share}: {plain} and {quick}");
                 assert!((at - quick_at).abs() < 1e-12, "{count} {share}: {at} and {quick_at}");

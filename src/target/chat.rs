@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::blame::blame;
+use super::one_call::OneCall;
 use super::values::{ContextForm, lookup, template, unfilled};
-use super::{BuildContext, Kind, Target, with_receipt};
+use super::{BuildContext, Kind, Target};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Answer, Case, Failure, Spent};
-use crate::net::{BoxFuture, Deadlines, Purpose, Response, Transport, exchange};
+use crate::domain::{Answer, Case, Failure};
+use crate::net::{Call, Deadlines, Purpose, Rejection, Response};
 use crate::provider::{ChatRequest, Message, Model, Role};
 use crate::suite::{Block, Draft, Period};
 use crate::text::suggest;
@@ -79,30 +79,20 @@ fn model(block: &Block, name: &str, context: &BuildContext<'_>, diagnostics: &mu
     None
 }
 
-impl Target for Chat {
-    fn ask<'a>(
-        &'a self,
-        case: &'a Case,
-        trial: u32,
-        transport: &'a dyn Transport,
-    ) -> BoxFuture<'a, Result<Answer, Failure>> {
-        Box::pin(async move {
-            let request = self.request(case, trial).map_err(|error| unfilled(&error))?;
-            let mut call = self.model.chat.call(&request);
-            if self.own_timeout {
-                call.deadlines.whole = self.deadlines.whole;
-            }
-            let read = |response: &Response| {
-                let reply = self.model.chat.read(response)?;
-                let spent = Spent { usage: reply.usage, cost: reply.cost };
-                Ok((reply, spent))
-            };
-            let (reply, receipt) = exchange(transport, &call, read).await.map_err(blame)?;
-            let contexts = if self.shows_contexts() { case.contexts.clone() } else { Vec::new() };
-            let answer =
-                Answer { text: reply.text, contexts, usage: reply.usage, cost: reply.cost, ..Answer::default() };
-            Ok(with_receipt(answer, receipt))
-        })
+impl OneCall for Chat {
+    fn call(&self, case: &Case, trial: u32) -> Result<Call, Failure> {
+        let request = self.request(case, trial).map_err(|error| unfilled(&error))?;
+        let mut call = self.model.chat.call(&request);
+        if self.own_timeout {
+            call.deadlines.whole = self.deadlines.whole;
+        }
+        Ok(call)
+    }
+
+    fn read(&self, case: &Case, _: &Call, response: &Response) -> Result<Answer, Rejection> {
+        let reply = self.model.chat.read(response)?;
+        let contexts = if self.shows_contexts() { case.contexts.clone() } else { Vec::new() };
+        Ok(Answer { text: reply.text, contexts, usage: reply.usage, cost: reply.cost, ..Answer::default() })
     }
 }
 

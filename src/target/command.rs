@@ -8,16 +8,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::blame::blame;
+use super::one_call::OneCall;
 use super::paths::{Paths, UsagePaths, Written};
 use super::values::{ContextForm, lookup, template, unfilled};
-use super::{BuildContext, Kind, Target, with_receipt};
+use super::{BuildContext, Kind, Target};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Answer, Case, EndpointLimits, Failure, Secret, Spent};
-use crate::net::{
-    BoxFuture, Call, CommandRequest, Deadlines, Dialect, Expected, Purpose, Rejection, Request, Response, Route,
-    Transport, exchange,
-};
+use crate::domain::{Answer, Case, EndpointLimits, Failure, Secret};
+use crate::net::{Call, CommandRequest, Deadlines, Dialect, Expected, Purpose, Rejection, Request, Response, Route};
 use crate::suite::{Block, Draft, Period};
 use crate::text::template::{FillError, Template};
 
@@ -196,47 +193,11 @@ fn environment(block: &Block, written: BTreeMap<String, String>, diagnostics: &m
     sound.then_some((plain, credentials))
 }
 
-impl Target for Command {
-    fn ask<'a>(
-        &'a self,
-        case: &'a Case,
-        trial: u32,
-        transport: &'a dyn Transport,
-    ) -> BoxFuture<'a, Result<Answer, Failure>> {
-        Box::pin(async move {
-            let call = self.call(case, trial).map_err(|error| unfilled(&error))?;
-            let read = |response: &Response| {
-                let answer = self.read(response)?;
-                let spent = Spent { usage: answer.usage, cost: answer.cost };
-                Ok((answer, spent))
-            };
-            let (answer, receipt) = exchange(transport, &call, read).await.map_err(blame)?;
-            Ok(with_receipt(answer, receipt))
-        })
-    }
-}
-
-impl Command {
-    fn call(&self, case: &Case, trial: u32) -> Result<Call, FillError> {
-        let values = lookup(case, trial, ContextForm::List);
-        let argv = self.argv.iter().map(|part| part.render(&values)).collect::<Result<Vec<_>, _>>()?;
-        let stdin = match self.stdin {
-            Stdin::None => String::new(),
-            Stdin::Text => case.input.clone(),
-            Stdin::Json => {
-                let row =
-                    json!({"id": &*case.id, "input": case.input, "metadata": Value::Object(case.metadata.clone())});
-                format!("{row}\n")
-            }
-        };
+impl OneCall for Command {
+    fn call(&self, case: &Case, trial: u32) -> Result<Call, Failure> {
+        let request = self.request(case, trial).map_err(|error| unfilled(&error))?;
         Ok(Call {
-            request: Request::Command(CommandRequest {
-                argv,
-                stdin: stdin.into(),
-                environment: self.environment.clone(),
-                credentials: self.credentials.clone(),
-                folder: self.folder.clone(),
-            }),
+            request: Request::Command(request),
             endpoint: Arc::clone(&self.endpoint),
             purpose: Purpose::Target,
             dialect: Dialect::Plain,
@@ -250,7 +211,7 @@ impl Command {
         })
     }
 
-    fn read(&self, response: &Response) -> Result<Answer, Rejection> {
+    fn read(&self, _: &Case, _: &Call, response: &Response) -> Result<Answer, Rejection> {
         let who = format!("`{}`", self.program);
         let answer = self.paths.read(&response.body, &who)?;
         let text = match self.stdout {
@@ -258,6 +219,29 @@ impl Command {
             Stdout::Text => without_line_end(&answer.text).to_owned(),
         };
         Ok(Answer { text, ..answer })
+    }
+}
+
+impl Command {
+    fn request(&self, case: &Case, trial: u32) -> Result<CommandRequest, FillError> {
+        let values = lookup(case, trial, ContextForm::List);
+        let argv = self.argv.iter().map(|part| part.render(&values)).collect::<Result<Vec<_>, _>>()?;
+        let stdin = match self.stdin {
+            Stdin::None => String::new(),
+            Stdin::Text => case.input.clone(),
+            Stdin::Json => {
+                let row =
+                    json!({"id": &*case.id, "input": case.input, "metadata": Value::Object(case.metadata.clone())});
+                format!("{row}\n")
+            }
+        };
+        Ok(CommandRequest {
+            argv,
+            stdin: stdin.into(),
+            environment: self.environment.clone(),
+            credentials: self.credentials.clone(),
+            folder: self.folder.clone(),
+        })
     }
 }
 

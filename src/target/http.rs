@@ -9,15 +9,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::blame::blame;
+use super::one_call::OneCall;
 use super::paths::{Paths, UsagePaths, Written, malformed};
 use super::values::{ContextForm, json_template, lookup, template, unfilled};
-use super::{BuildContext, Kind, Target, with_receipt};
+use super::{BuildContext, Kind, Target};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Answer, Case, EndpointLimits, Failure, FailureKind, Secret, Spent};
+use crate::domain::{Answer, Case, EndpointLimits, Failure, FailureKind, Secret};
 use crate::net::{
-    BoxFuture, Call, Deadlines, Dialect, Expected, HttpRequest, Purpose, Rejection, Request, Response, Route,
-    Transport, check_address, classify, exchange, first_words, shown,
+    Call, Deadlines, Dialect, Expected, HttpRequest, Purpose, Rejection, Request, Response, Route, check_address,
+    classify, first_words, shown,
 };
 use crate::provider::Headers;
 use crate::suite::{Block, Draft, Period};
@@ -238,64 +238,12 @@ fn with_content_type(
     headers
 }
 
-impl Target for Http {
-    fn ask<'a>(
-        &'a self,
-        case: &'a Case,
-        trial: u32,
-        transport: &'a dyn Transport,
-    ) -> BoxFuture<'a, Result<Answer, Failure>> {
-        Box::pin(async move {
-            let call = self.call(case, trial).map_err(|error| unfilled(&error))?;
-            stays_below(&call)?;
-            let address = match &call.request {
-                Request::Http(request) => check_address(&request.url).map(|url| shown(&url)).unwrap_or_default(),
-                Request::Command(_) => String::new(),
-            };
-            let read = |response: &Response| {
-                let answer = self.read(response, &address)?;
-                let spent = Spent { usage: answer.usage, cost: answer.cost };
-                Ok((answer, spent))
-            };
-            let (answer, receipt) = exchange(transport, &call, read).await.map_err(blame)?;
-            Ok(with_receipt(answer, receipt))
-        })
-    }
-}
-
-/// A value of `..` would choose another path, and is so in every encoding.
-fn stays_below(call: &Call) -> Result<(), Failure> {
-    let Request::Http(request) = &call.request else { return Ok(()) };
-    let path = request.url.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase().replace("%2e", ".");
-    if path.split(['/', '\\']).any(|step| matches!(step, "." | "..")) {
-        let why = "the request could not be made: a value that is `.` or `..` would change the path of the address";
-        return Err(Failure::infra(FailureKind::BadRequest, why));
-    }
-    Ok(())
-}
-
-impl Http {
-    fn call(&self, case: &Case, trial: u32) -> Result<Call, FillError> {
-        let values = lookup(case, trial, ContextForm::List);
-        let url = self.url.render_encoded(&values, |value| utf8_percent_encode(value, IN_ADDRESS).into())?;
-        let headers = self
-            .headers
-            .iter()
-            .map(|(name, value)| Ok((name.clone(), value.render(&values)?)))
-            .collect::<Result<Vec<_>, FillError>>()?;
-        let body = match &self.body {
-            Body::Nothing => Vec::new(),
-            Body::Text(text) => text.render(&values)?.into_bytes(),
-            Body::Json(json) => json.render(&values)?.to_string().into_bytes(),
-        };
+impl OneCall for Http {
+    fn call(&self, case: &Case, trial: u32) -> Result<Call, Failure> {
+        let request = self.request(case, trial).map_err(|error| unfilled(&error))?;
+        stays_below(&request.url)?;
         Ok(Call {
-            request: Request::Http(HttpRequest {
-                method: self.method.clone(),
-                url,
-                headers,
-                credentials: self.credentials.clone(),
-                body: body.into(),
-            }),
+            request: Request::Http(request),
             endpoint: Arc::clone(&self.endpoint),
             purpose: Purpose::Target,
             dialect: if self.statuses.is_some() { Dialect::Raw } else { Dialect::Plain },
@@ -309,11 +257,15 @@ impl Http {
         })
     }
 
-    fn read(&self, response: &Response, address: &str) -> Result<Answer, Rejection> {
+    fn read(&self, _: &Case, call: &Call, response: &Response) -> Result<Answer, Rejection> {
+        let address = match &call.request {
+            Request::Http(request) => check_address(&request.url).map(|url| shown(&url)).unwrap_or_default(),
+            Request::Command(_) => String::new(),
+        };
         if let Some(rules) = &self.statuses
             && !rules.iter().any(|rule| (rule.first..=rule.last).contains(&response.status))
         {
-            return Err(unwanted(response, address));
+            return Err(unwanted(response, &address));
         }
         let kind = response.header("content-type").unwrap_or_default();
         if kind.starts_with("text/html") {
@@ -321,7 +273,41 @@ impl Http {
                 format!("{address} answered {} with a page ({kind}): {}", response.status, first_words(&response.body));
             return Err(malformed(why));
         }
-        self.paths.read(&response.body, address)
+        self.paths.read(&response.body, &address)
+    }
+}
+
+/// A value of `..` would choose another path, and is so in every encoding.
+fn stays_below(url: &str) -> Result<(), Failure> {
+    let path = url.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase().replace("%2e", ".");
+    if path.split(['/', '\\']).any(|step| matches!(step, "." | "..")) {
+        let why = "the request could not be made: a value that is `.` or `..` would change the path of the address";
+        return Err(Failure::infra(FailureKind::BadRequest, why));
+    }
+    Ok(())
+}
+
+impl Http {
+    fn request(&self, case: &Case, trial: u32) -> Result<HttpRequest, FillError> {
+        let values = lookup(case, trial, ContextForm::List);
+        let url = self.url.render_encoded(&values, |value| utf8_percent_encode(value, IN_ADDRESS).into())?;
+        let headers = self
+            .headers
+            .iter()
+            .map(|(name, value)| Ok((name.clone(), value.render(&values)?)))
+            .collect::<Result<Vec<_>, FillError>>()?;
+        let body = match &self.body {
+            Body::Nothing => Vec::new(),
+            Body::Text(text) => text.render(&values)?.into_bytes(),
+            Body::Json(json) => json.render(&values)?.to_string().into_bytes(),
+        };
+        Ok(HttpRequest {
+            method: self.method.clone(),
+            url,
+            headers,
+            credentials: self.credentials.clone(),
+            body: body.into(),
+        })
     }
 }
 

@@ -11,6 +11,7 @@ mod blame;
 mod chat;
 mod command;
 mod http;
+mod one_call;
 mod paths;
 mod recorded;
 mod values;
@@ -22,7 +23,7 @@ use std::collections::BTreeMap;
 
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Answer, Case, Failure, TargetName};
-use crate::net::{BoxFuture, Deadlines, Receipt, Transport};
+use crate::net::{BoxFuture, Deadlines, Transport};
 use crate::provider::Model;
 use crate::suite::{Block, Suite};
 
@@ -90,9 +91,4 @@ pub fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagno
     };
     let target = (kind.build)(block, context, diagnostics)?;
     Some(Ready { name: block.name.clone(), target, free: kind.name == recorded::KIND.name })
-}
-
-/// The answer with what getting it took.
-fn with_receipt(answer: Answer, receipt: Receipt) -> Answer {
-    Answer { latency: Some(receipt.latency), attempts: receipt.attempts, cached: receipt.cached, ..answer }
 }

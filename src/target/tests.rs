@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::domain::{Context, Digest, Env, FailureKind, Place, Side};
 use crate::net::tests::raw_server::{self, RawServer, Step, fixture};
-use crate::net::{Accept, Attempt, Call, Client};
+use crate::net::{Accept, Attempt, Call, Client, Receipt};
 use crate::provider;
 use crate::suite::RunSettings;
 

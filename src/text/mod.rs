@@ -7,6 +7,7 @@ pub mod duration;
 pub mod expression;
 pub mod jsonpath;
 pub mod normalize;
+pub mod number;
 pub mod size;
 pub mod suggest;
 pub mod template;

@@ -119,6 +119,27 @@ fn a_replay_without_server_key_or_ledger_says_the_same_to_the_byte() {
     assert_eq!(server.with(|counts| counts.requests), requests, "the replay called somebody");
 }
 
+/// What was refused is in the cassette with its reply: a suite that reads it better needs no new call.
+#[test]
+fn a_better_path_reads_what_was_recorded() {
+    let server = RawServer::start(|_| vec![Step::Send(json("200 OK", "{\"answer\":\"fine\"}"))]);
+    let text = |path: &str| {
+        let url = server.url("/ask");
+        format!(
+            "version: 1\nname: tape\ndataset: {{ path: data.jsonl }}\ntargets:\n  app:\n    http: {{ url: \"{url}\", body: {{ q: \"{{{{ input }}}}\" }}, answer: {path} }}\nevaluators:\n  length: {{ min: 1 }}\n"
+        )
+    };
+    let place = folder(&[("scoregate.yaml", &text("$.anser")), ("data.jsonl", &data(3))]);
+    check(place.path(), &["run", "--record", "tape.jsonl"], 3);
+    let recorded = reports(place.path());
+    let requests = server.requests().len();
+    check(place.path(), &["run", "--replay", "tape.jsonl"], 3);
+    same(&recorded, &reports(place.path()));
+    std::fs::write(place.path().join("scoregate.yaml"), text("$.answer")).expect("a file");
+    check(place.path(), &["run", "--replay", "tape.jsonl"], 0);
+    assert_eq!(server.requests().len(), requests);
+}
+
 /// What came from the ledger is recorded as well, and the replay says so.
 #[test]
 fn a_recording_of_what_was_paid_for_before_pays_nothing() {
@@ -185,7 +206,7 @@ fn programs_are_replayed_wherever_the_checkout_lies() {
     let first = command(place.path(), &["run", "--record", "tape.jsonl"]).env("APP_MODE", KEY).output().expect("a run");
     let recorded = reports(place.path());
     let tape = std::fs::read_to_string(place.path().join("tape.jsonl")).expect("the cassette");
-    assert!(!tape.contains(KEY) && tape.contains("did not answer in UTF-8"), "{tape}");
+    assert!(!tape.contains(KEY) && tape.contains("did not answer in UTF-8") && tape.contains("body_base64"), "{tape}");
     let other = folder(&[("scoregate.yaml", text), ("data.jsonl", &data(6)), ("tape.jsonl", &tape)]);
     let replayed = command(other.path(), &["run", "--replay", "tape.jsonl"]).output().expect("a run");
     assert_eq!(code(&replayed), code(&first), "{}", err(&replayed));

@@ -37,6 +37,9 @@ pub async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Reques
     Some(if stats { Request::Stats } else { Request::Chat(body) })
 }
 
+/// Names and values beside those that every answer has.
+pub type Headers = Vec<(&'static str, String)>;
+
 /// How an answer ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum End {
@@ -52,7 +55,7 @@ pub enum End {
 pub struct Answer {
     pub status: u16,
     content_type: &'static str,
-    headers: Vec<(&'static str, String)>,
+    headers: Headers,
     body: String,
     end: End,
     /// A good answer, complete.
@@ -76,7 +79,7 @@ impl Answer {
         Self { content_type: "text/html", ..Self::json(status, text.to_owned()) }
     }
 
-    pub fn with(self, headers: Vec<(&'static str, String)>) -> Self {
+    pub fn with(self, headers: Headers) -> Self {
         Self { headers, ..self }
     }
 

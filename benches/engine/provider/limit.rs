@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::http::Headers;
+
 pub struct Bucket {
     per_second: f64,
     burst: f64,
@@ -28,7 +30,7 @@ impl Bucket {
     }
 
     /// As OpenAI tells them.
-    pub fn headers(&self) -> Vec<(&'static str, String)> {
+    pub fn headers(&self) -> Headers {
         let reset = (self.burst - self.level).max(0.0) / self.per_second;
         vec![
             ("x-ratelimit-limit-requests", format!("{:.0}", self.per_second * 60.0)),

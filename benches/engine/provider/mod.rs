@@ -20,12 +20,9 @@ pub use count::Stats;
 pub use fault::Fault;
 
 use self::count::Counts;
-use self::http::{Answer, Request};
+use self::http::{Answer, Headers, Request};
 use self::limit::Bucket;
 use crate::Error;
-
-/// Headers of an answer.
-type Headers = Vec<(&'static str, String)>;
 
 pub const ROLE: &str = "provider";
 

@@ -10,8 +10,8 @@ use crate::cli::failure::Failed;
 use crate::cli::screen;
 use crate::domain::{Baseline, BaselineCase, BaselineRun, Env, MetricName};
 use crate::report::escape::terminal;
-use crate::report::number::{self, NONE, counted};
 use crate::store::{Lock, Texts, accept, pool, read_baseline, read_results, render_baseline, tidy, write_atomic};
+use crate::text::number::{self, NONE, counted};
 
 /// Characters of a name, an id or a path.
 const NAME: usize = 200;

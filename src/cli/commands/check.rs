@@ -7,7 +7,7 @@ use crate::cli::prepare::prepare;
 use crate::cli::{reference, screen};
 use crate::domain::Env;
 use crate::report::escape::terminal;
-use crate::report::number::counted;
+use crate::text::number::counted;
 
 /// Characters of the suite's name.
 const NAME: usize = 200;

@@ -11,10 +11,9 @@ use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
 use crate::cli::ledger::moment;
 use crate::cli::screen;
-use crate::domain::Usd;
 use crate::report::escape::terminal;
-use crate::report::number::{self, NONE, counted};
 use crate::store::{Account, EndpointAccount, PruneSettings, Pruned, Unfinished, account, prune};
+use crate::text::number::{self, NONE, counted};
 use crate::text::size;
 
 /// Version of the JSON.
@@ -56,7 +55,7 @@ fn shown(account: &Account) -> String {
     let _ = writeln!(text, "answers     {}, {content} in a file of {file}", number::count(all.answers));
     let _ = writeln!(text, "made        {} to {}", moment(all.oldest_us), moment(all.newest_us));
     let saved = match all.saved_cost {
-        Some(cost) => format!(", {}", number::money(Usd(cost))),
+        Some(cost) => format!(", {}", number::money(cost)),
         None => String::new(),
     };
     let tokens = counted(all.saved_tokens, "token", "tokens");
@@ -77,7 +76,7 @@ fn table(endpoints: &[EndpointAccount]) -> String {
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(["endpoint", "answers", "size", "tokens", "cost", "used again", "saved", "newest", "last used"]);
     for endpoint in endpoints {
-        let money = |cost: Option<f64>| cost.map_or_else(|| NONE.to_owned(), |cost| number::money(Usd(cost)));
+        let money = |cost: Option<f64>| cost.map_or_else(|| NONE.to_owned(), number::money);
         table.add_row([
             name(&endpoint.endpoint),
             number::count(endpoint.answers),

@@ -7,7 +7,7 @@ use crate::cli::conclude::Measured;
 use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
 use crate::cli::publish::{self, Comment};
-use crate::cli::{reference, reports, screen};
+use crate::cli::{clock, reference, reports, screen};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Env, Redactor, RunHeader, Secret};
 use crate::gate::Policy;
@@ -20,7 +20,7 @@ use crate::suite::{self, Suite};
 const RESULTS: &str = "results.jsonl";
 
 pub(in crate::cli) fn execute(args: &MergeArgs, env: &Env) -> Result<Ending, Failed> {
-    let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let since = clock::written(clock::now());
     let stop = |failed: Failed| {
         let key = (!args.host.no_comment).then(|| suite::name(&args.input.suite, env)).flatten();
         publish::stopped(&failed, publish::Started { key, since: &since }, env);

@@ -14,7 +14,7 @@ use crate::cli::failure::Failed;
 use crate::cli::prepare::{Prepared, divided, prepare};
 use crate::cli::publish::Comment;
 use crate::cli::signals::Caught;
-use crate::cli::{ledger, publish, reference, reports, screen, signals};
+use crate::cli::{clock, ledger, publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
 use crate::domain::{Env, Event, EventSink, FailureKind, Part, RetryClass, Run};
 use crate::engine::{self, Batcher, Caller, CallerSettings, Cancel, Pace, Plan, RetryPolicy, Stop, Tape, cancellation};
@@ -34,7 +34,7 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         report: ReportArgs { out },
         host: HostArgs { no_comment },
     } = args;
-    let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let since = clock::written(clock::now());
     let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let stop = |failed: Failed| {
         // The comment belongs to who joins the shards.
@@ -192,17 +192,6 @@ fn measure(
     })
 }
 
-/// Whoever wants to stop does not wait for a locked ledger.
-fn watch(ledger: &Arc<Ledger>, cancel: Cancel) {
-    let ledger = Arc::downgrade(ledger);
-    tokio::spawn(async move {
-        cancel.cancelled().await;
-        if let Some(ledger) = ledger.upgrade() {
-            ledger.hurry();
-        }
-    });
-}
-
 /// What a shard may spend of what the run may; the time is everybody's.
 fn budget(whole: Budget, part: Option<Part>) -> Budget {
     let Some(Part { shard, of: _ }) = part else { return whole };
@@ -217,7 +206,7 @@ fn budget(whole: Budget, part: Option<Part>) -> Budget {
 
 /// The batches that earlier runs with this ledger left behind.
 fn batches(ledger: &Ledger) -> Result<Batches, Failed> {
-    match Batches::open(ledger.path(), jiff::Timestamp::now().as_second()) {
+    match Batches::open(ledger.path(), clock::now().as_second()) {
         Err(StoreError::Busy { holder, .. }) => {
             let path = ledger.path().display();
             let message = format!("another run waits for the batches of the ledger `{path}`: {holder}");
@@ -229,6 +218,17 @@ fn batches(ledger: &Ledger) -> Result<Batches, Failed> {
         }
         other => Ok(other?),
     }
+}
+
+/// Whoever wants to stop does not wait for a locked ledger.
+fn watch(ledger: &Arc<Ledger>, cancel: Cancel) {
+    let ledger = Arc::downgrade(ledger);
+    tokio::spawn(async move {
+        cancel.cancelled().await;
+        if let Some(ledger) = ledger.upgrade() {
+            ledger.hurry();
+        }
+    });
 }
 
 fn asks(evaluator: &evaluator::Ready) -> bool {

@@ -24,7 +24,7 @@ pub const INFO: Info = Info {
 pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<AveragePrecision>, build };
 
 /// Compares the order of what was retrieved with the case's expected contexts.
-// Written out rather than flattened: unknown keys cannot be refused through `flatten`.
+// Written out: the other metrics' `Settings` refuse unknown keys themselves, and so cannot be flattened.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AveragePrecision {

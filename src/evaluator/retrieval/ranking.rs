@@ -33,5 +33,5 @@ pub fn ratio(part: usize, whole: usize) -> f64 {
 
 /// 1 / log2(rank + 1), for ranks from 1.
 pub fn discount(rank: usize) -> f64 {
-    1.0 / (rank as f64 + 1.0).log2()
+    1.0 / libm::log2(rank as f64 + 1.0)
 }

@@ -3,13 +3,13 @@
 use super::super::estimate::Estimate;
 use super::super::must_pass::Found;
 use super::super::not_worse::Compared;
-use super::super::number::{change, count, limit, names, score, score_beside};
 use super::super::scene::{Finding, Scene};
 use super::super::settings::ModeSetting;
-use super::super::standing::capital;
-use super::super::threshold::{Bound, Reading, Sample};
+use super::super::threshold::{Reading, Required, Sample};
+use super::super::word::{capital, names, score_beside};
 use crate::domain::{CaseId, Direction, MetricName, Reason, RuleKind, RuleVerdict};
 use crate::stats::{CaseMean, Ratio, ThresholdState};
+use crate::text::number::{counted, limit, pair, score};
 
 /// The metric a rule is about, with its target where there are several.
 fn subject(scene: &Scene<'_>, finding: &Finding) -> String {
@@ -25,14 +25,14 @@ pub(crate) fn drop_rule(
     allowed: f64,
 ) -> Finding {
     let name = subject(scene, &finding);
-    let scores = change(estimate.baseline.value(), estimate.current.value());
+    let scores = pair(estimate.baseline.value(), estimate.current.value());
     let fell = match compared.spec.direction {
         Direction::Higher => estimate.baseline.minus(estimate.current),
         Direction::Lower => estimate.current.minus(estimate.baseline),
     };
     let fell = fell.map_or_else(String::new, |drop| score_beside(drop, allowed));
     let most = limit(allowed);
-    let cases = count(estimate.cases, "case", "cases");
+    let cases = counted(estimate.cases, "case", "cases");
     match finding.comparison.verdict {
         RuleVerdict::Violated => {
             let text = format!("{name} dropped by {fell} ({scores}), more than the allowed {most}");
@@ -60,17 +60,17 @@ pub(crate) fn no_scores(finding: Finding, scene: &Scene<'_>, troubles: &str) -> 
     finding.saying(text.clone(), format!("{name} has nothing to judge: {text}."))
 }
 
-fn required(bound: Bound) -> String {
+fn required(bound: Required) -> String {
     match bound {
-        Bound::AtLeast(value) => format!("at least {}", limit(value)),
-        Bound::AtMost(value) => format!("at most {}", limit(value)),
+        Required::AtLeast(value) => format!("at least {}", limit(value)),
+        Required::AtMost(value) => format!("at most {}", limit(value)),
     }
 }
 
-fn side_word(bound: Bound) -> &'static str {
+fn side_word(bound: Required) -> &'static str {
     match bound {
-        Bound::AtLeast(_) => "below",
-        Bound::AtMost(_) => "above",
+        Required::AtLeast(_) => "below",
+        Required::AtMost(_) => "above",
     }
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn threshold(
     scene: &Scene<'_>,
     sample: &Sample<'_>,
     reading: &Reading,
-    bound: Bound,
+    bound: Required,
     mode: ModeSetting,
     troubles: &str,
 ) -> Finding {
@@ -95,7 +95,7 @@ pub(crate) fn threshold(
     let bounds = bounds.unwrap_or_default();
     let (scored, missing) = (sample.scored.len(), sample.missing.len());
     let measured = if missing == 0 {
-        count(scored as u64, "case", "cases")
+        counted(scored as u64, "case", "cases")
     } else {
         format!("{scored} of {} measured ({troubles})", scored + missing)
     };
@@ -108,7 +108,7 @@ pub(crate) fn threshold(
         (Reason::Missing, _) => {
             let text = format!(
                 "{subject} is at {mean}, but {} could change whether it is {}",
-                count(missing as u64, "missing score", "missing scores"),
+                counted(missing as u64, "missing score", "missing scores"),
                 required(bound)
             );
             (text.clone(), format!("{text}: {measured}."))
@@ -140,7 +140,7 @@ pub(crate) fn threshold(
 pub(crate) fn each_case(
     finding: Finding,
     scene: &Scene<'_>,
-    bound: Bound,
+    bound: Required,
     failing: &[(CaseMean, CaseId)],
     troubles: &str,
 ) -> Finding {
@@ -152,7 +152,7 @@ pub(crate) fn each_case(
                 .iter()
                 .map(|(mean, id)| format!("{id} ({})", score_beside(mean.exact(), bound.limit())))
                 .collect();
-            let cases = count(failing.len() as u64, "case", "cases");
+            let cases = counted(failing.len() as u64, "case", "cases");
             let limit = limit(bound.limit());
             format!("{cases} {} {limit} on {metric}: {}", side_word(bound), names(&shown, 5))
         }
@@ -171,7 +171,7 @@ pub(crate) fn percentile(
     scene: &Scene<'_>,
     at: f64,
     value: Option<Ratio>,
-    bound: Bound,
+    bound: Required,
     troubles: &str,
 ) -> Finding {
     let metric = subject(scene, &finding);
@@ -189,7 +189,7 @@ pub(crate) fn percentile(
 
 /// The paragraph of the must-pass cases.
 pub(crate) fn must_pass(finding: Finding, scene: &Scene<'_>, found: &Found) -> Finding {
-    let cases = |number: u64| count(number, "must-pass case", "must-pass cases");
+    let cases = |number: u64| counted(number, "must-pass case", "must-pass cases");
     let of = scene.of_target(&finding.comparison.target);
     let text = match finding.comparison.verdict {
         RuleVerdict::Violated => {

@@ -2,10 +2,11 @@
 
 use super::super::estimate::Estimate;
 use super::super::not_worse::{Compared, Numbers, broke, drops};
-use super::super::number::{change, count, in_runs, names, points, score, signed_points};
 use super::super::scene::{Finding, Scene};
+use super::super::word::names;
 use crate::domain::{CaseId, Direction, Reason};
 use crate::stats::{cases_needed, detectable_drop, smallest_certifying_n, trials_needed, variance_parts};
+use crate::text::number::{counted, odds, pair, points, score, signed_points};
 
 /// The paragraph of a paired comparison.
 pub(crate) fn comparison(
@@ -74,7 +75,7 @@ impl<'n> Told<'n> {
     }
 
     fn scores(&self) -> String {
-        change(self.estimate.baseline.value(), self.estimate.current.value())
+        pair(self.estimate.baseline.value(), self.estimate.current.value())
     }
 
     /// `, likely between -50.9 and -35.8`; nothing where no interval is shown.
@@ -94,7 +95,7 @@ impl<'n> Told<'n> {
     }
 
     fn cases(&self) -> String {
-        count(self.estimate.cases, "case", "cases")
+        counted(self.estimate.cases, "case", "cases")
     }
 
     fn regressed(&self, scene: &Scene<'_>, compared: &Compared<'_>) -> (String, String) {
@@ -114,8 +115,8 @@ impl<'n> Told<'n> {
             signed_points(self.moved),
             self.likely("likely "),
             self.cases(),
-            in_runs(self.numbers.p_adjusted, "runs"),
-            count(self.numbers.family as u64, "metric", "metrics"),
+            odds(self.numbers.p_adjusted, "runs"),
+            counted(self.numbers.family as u64, "metric", "metrics"),
             names(&largest, 5),
         );
         (phrase, explanation)
@@ -123,7 +124,7 @@ impl<'n> Told<'n> {
 
     fn broke(&self, finding: &Finding) -> (String, String) {
         let Some(guard) = self.numbers.breaks else { return (String::new(), String::new()) };
-        let cases = count(guard.breaks, "stable case", "stable cases");
+        let cases = counted(guard.breaks, "stable case", "stable cases");
         let phrase = format!("{cases} broke on {} ({:.1} expected by luck)", self.name, guard.expected);
         let ids: Vec<&str> = finding.named.iter().map(|(id, _)| &**id).collect();
         let explanation = format!(
@@ -135,7 +136,7 @@ impl<'n> Told<'n> {
             names(&ids, 10),
             signed_points(self.moved),
             self.scores(),
-            in_runs(guard.p_mid, "unchanged runs"),
+            odds(guard.p_mid, "unchanged runs"),
         );
         (phrase, explanation)
     }
@@ -145,7 +146,7 @@ impl<'n> Told<'n> {
         match (self.numbers.breaks, self.broken.is_empty()) {
             (Some(guard), false) => format!(
                 " {} broke, {:.1} expected from flakiness: {}.",
-                count(guard.breaks, "stable case", "stable cases"),
+                counted(guard.breaks, "stable case", "stable cases"),
                 guard.expected,
                 names(&self.broken, 5)
             ),
@@ -164,7 +165,7 @@ impl<'n> Told<'n> {
             points(self.margin),
             self.scores(),
             self.cases(),
-            count(u64::from(self.estimate.trials), "trial", "trials"),
+            counted(u64::from(self.estimate.trials), "trial", "trials"),
             self.suspects(),
         );
         (format!("{} is not worse", self.name), explanation)
@@ -193,10 +194,10 @@ impl<'n> Told<'n> {
         let more = needed.saturating_sub(self.estimate.units);
         let mut ways = Vec::new();
         if more > 0 {
-            ways.push(format!("about {} more", count(more, "case", "cases")));
+            ways.push(format!("about {} more", counted(more, "case", "cases")));
         }
         if let Some(trials) = self.more_trials(deviation) {
-            ways.push(format!("{} more a case", count(u64::from(trials), "trial", "trials")));
+            ways.push(format!("{} more a case", counted(u64::from(trials), "trial", "trials")));
         }
         if self.runs < 5 {
             ways.push("more baseline runs".to_owned());
@@ -223,7 +224,7 @@ impl<'n> Told<'n> {
             "{}: not enough evidence. It moved by {moved} points ({}), which happens by luck {}; {}. To settle a {}-point drop: {}.{}",
             self.name,
             self.scores(),
-            in_runs(self.numbers.p_adjusted, "unchanged runs"),
+            odds(self.numbers.p_adjusted, "unchanged runs"),
             self.true_change(),
             points(self.margin),
             self.remedy(),
@@ -254,9 +255,9 @@ impl<'n> Told<'n> {
     fn too_few(&self) -> (String, String) {
         let units = self.estimate.units;
         let needed = smallest_certifying_n(self.margin, self.alpha);
-        let smallest = 1.0 - self.alpha.powf(1.0 / units.max(1) as f64);
+        let smallest = 1.0 - libm::pow(self.alpha, 1.0 / units.max(1) as f64);
         let what = if units == self.estimate.cases { "case" } else { "cluster" };
-        let enough = count(units, what, &format!("{what}s"));
+        let enough = counted(units, what, &format!("{what}s"));
         let phrase = format!("{enough} cannot vouch for {}", self.name);
         let better = if self.moved > 0.0 { ", improved" } else { "" };
         let explanation = format!(

@@ -2,9 +2,9 @@
 
 use super::super::matchup::Matchup;
 use super::super::not_worse::Refusal;
-use super::super::number::limit;
-use super::super::standing::capital;
+use super::super::word::capital;
 use crate::domain::Reason;
+use crate::text::number::limit;
 
 pub(crate) fn nothing_to_compare(name: &str, target_known: bool) -> Refusal {
     let what = if target_known { "the metric" } else { "it" };

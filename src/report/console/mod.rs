@@ -140,14 +140,14 @@ fn troubles(text: &mut String, view: &View<'_>, screen: Screen) {
     }
     title(text, screen, "Not measured");
     for trouble in view.troubles.iter().take(TROUBLES) {
-        let count = super::number::count(trouble.count);
+        let count = crate::text::number::count(trouble.count);
         let message = trouble.message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
         let line =
             format!("{count} × {} ({}), first in case {}{message}", trouble.kind.word(), trouble.what, trouble.case);
         paragraph(text, screen, if trouble.of_target { Mark::Bad } else { Mark::Open }, &Clean::ours(line).cut(400));
     }
     if view.troubles.len() > TROUBLES {
-        let more = crate::report::number::counted((view.troubles.len() - TROUBLES) as u64, "more kind", "more kinds");
+        let more = crate::text::number::counted((view.troubles.len() - TROUBLES) as u64, "more kind", "more kinds");
         let _ = writeln!(text, "  … {more} in the reports");
     }
 }

@@ -13,7 +13,7 @@ use super::pace::Pace;
 use crate::domain::{CallCounts, Event, EventSink, Measurement, Outcome, Redactor, Usage, Usd};
 use crate::report::clean::Cleaner;
 use crate::report::escape::terminal_line;
-use crate::report::number;
+use crate::text::number;
 
 /// Lines of a whole run, progress and messages together.
 const LINES: usize = 1_000;
@@ -188,7 +188,7 @@ impl State {
         if self.calls.cache_hits > 0 {
             parts.push(format!("{} from the ledger", number::count(self.calls.cache_hits)));
         }
-        parts.extend(self.cost.filter(|Usd(spent)| *spent > 0.0).map(number::money));
+        parts.extend(self.cost.filter(|Usd(spent)| *spent > 0.0).map(|Usd(dollars)| number::money(dollars)));
         parts.join(", ")
     }
 

@@ -6,8 +6,8 @@ use unicode_width::UnicodeWidthStr as _;
 use super::wrap::narrow;
 use super::{DIM, Screen, colour};
 use crate::report::clean::Clean;
-use crate::report::number::NONE;
 use crate::report::view::{Row, View};
+use crate::text::number::NONE;
 
 /// Lines of the table; the reports have all.
 const ROWS: usize = 40;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Comparison, Reason, RuleKind, RuleVerdict, Severity};
+use crate::domain::{Bound, Comparison, Reason, RuleKind, RuleVerdict, Severity};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct RuleLine {
@@ -25,6 +25,8 @@ pub(super) struct RuleLine {
     p_adjusted: Option<f64>,
     planned: u64,
     limit: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bound: Option<Bound>,
     up: u64,
     down: u64,
     same: u64,
@@ -58,6 +60,7 @@ impl From<&Comparison> for RuleLine {
             p_adjusted: number(rule.p_adjusted),
             planned: rule.planned,
             limit: number(rule.limit),
+            bound: rule.bound,
             up: rule.up,
             down: rule.down,
             same: rule.same,
@@ -89,6 +92,7 @@ impl RuleLine {
             planned: self.planned,
             method: self.method,
             limit: self.limit,
+            bound: self.bound,
             up: self.up,
             down: self.down,
             same: self.same,

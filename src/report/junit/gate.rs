@@ -8,9 +8,9 @@ use super::label::{Labels, Taken};
 use crate::domain::{Comparison, RuleKind, Severity};
 use crate::report::clean::Clean;
 use crate::report::escape::{xml_attribute, xml_body};
-use crate::report::number;
 use crate::report::view::View;
 use crate::report::word;
+use crate::text::number;
 
 const MESSAGE: usize = 300;
 const BODY: usize = 4_000;

@@ -10,8 +10,8 @@ use super::{Part, Write};
 use crate::domain::{BrokenCase, CaseRecord, Cell, FailureKind, Side, SkipReason, TargetName};
 use crate::report::clean::Clean;
 use crate::report::escape::{xml_attribute, xml_body};
-use crate::report::number;
 use crate::report::view::{Shown, View};
+use crate::text::number;
 
 const MESSAGE: usize = 300;
 const TEXT: usize = 1_000;

@@ -12,10 +12,10 @@ pub use marker::{MARKER_START, marker};
 
 use super::clean::{Clean, Cleaner};
 use super::escape::markdown;
-use super::number;
 use super::settings::ReportSettings;
 use super::view::View;
 use crate::domain::Decision;
+use crate::text::number;
 use budget::Budget;
 use sections::{advice, case_rows, explanations, footer, head, notes, numbers, quiet, rule_rows, troubles};
 

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use super::shown;
 use crate::domain::Decision;
 use crate::report::clean::Clean;
-use crate::report::number::NONE;
 use crate::report::view::{Row, Shown, View};
 use crate::report::word::Mark;
+use crate::text::number::NONE;
 
 pub(super) const TABLE: &str = "| metric | asked | baseline → now | change | likely between | p | cases | found |\n\
                                 | --- | --- | --- | ---: | --- | ---: | ---: | --- |\n";
@@ -131,7 +131,7 @@ pub(super) fn troubles(view: &View<'_>) -> Vec<String> {
         let message = trouble.message.as_ref().map(|text| format!(": {}", quoted(Some(text), 300))).unwrap_or_default();
         format!(
             "- {} × **{}** ({}), first in case {}{message}\n",
-            crate::report::number::count(trouble.count),
+            crate::text::number::count(trouble.count),
             trouble.kind.word().replace('_', " "),
             shown(&trouble.what.cut(60)),
             shown(&trouble.case.cut(100)),
@@ -180,7 +180,7 @@ pub(super) fn notes(view: &View<'_>) -> String {
         let _ = writeln!(text, "- ℹ️ {}", shown(&note.cut(400)));
     }
     if view.notes.len() > NOTES {
-        let more = crate::report::number::counted((view.notes.len() - NOTES) as u64, "more note", "more notes");
+        let more = crate::text::number::counted((view.notes.len() - NOTES) as u64, "more note", "more notes");
         let _ = writeln!(text, "- ℹ️ {more} in verdict.json");
     }
     if !text.is_empty() {

@@ -1,7 +1,7 @@
 //! What to do next: it comes from the result.
 
+use super::NAME;
 use super::trouble::Trouble;
-use super::{NAME, spec_of};
 use crate::domain::{Comparison, FailureKind, Reason, RuleKind, Run, Severity, Verdict};
 use crate::report::clean::{Clean, Cleaner};
 use crate::report::word;
@@ -73,8 +73,7 @@ fn of_rule(rule: &Comparison, verdict: &Verdict) -> Option<String> {
              `scoregate baseline update`"
         }
         (RuleKind::Threshold | RuleKind::PassRate | RuleKind::Percentile, Reason::ThresholdMissed) => {
-            let spec = spec_of(verdict, &rule.metric);
-            let rule_text = word::rule(rule, spec);
+            let rule_text = word::rule(rule);
             return Some(format!(
                 "{}: the worst scores in results.jsonl show what keeps it from `{rule_text}`",
                 rule.metric

@@ -2,9 +2,10 @@
 
 use super::{NAME, PARAGRAPH, spec_of};
 use crate::domain::{Comparison, Direction, Reason, RuleKind, RuleVerdict, Severity, TargetName, Verdict};
+use crate::report::change;
 use crate::report::clean::{Clean, Cleaner};
-use crate::report::number::{self, NONE};
 use crate::report::word::{self, Mark};
+use crate::text::number::{self, NONE};
 
 /// A rule with its numbers as they are shown.
 #[derive(Clone, Debug)]
@@ -72,7 +73,7 @@ fn row(rule: &Comparison, verdict: &Verdict, several: bool, cleaner: &Cleaner) -
     let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
     let interval = match (rule.ci, rule.delta) {
         (Some(ends), Some(_)) => {
-            Some(number::points_interval(ends, spec, rule.limit.filter(|_| rule.rule == RuleKind::NotWorse)))
+            Some(change::interval(ends, spec, rule.limit.filter(|_| rule.rule == RuleKind::NotWorse)))
         }
         (Some(ends), None) => Some(number::score_interval(ends, rule.limit)),
         (None, _) => None,
@@ -88,9 +89,9 @@ fn row(rule: &Comparison, verdict: &Verdict, several: bool, cleaner: &Cleaner) -
         holds: rule.verdict == RuleVerdict::Met || rule.reason == Reason::Identical,
         reported: rule.rule == RuleKind::Reported,
         metric: name(rule, several, spec.is_some_and(|spec| spec.direction == Direction::Lower), cleaner),
-        rule: Clean::ours(word::rule(rule, spec)),
+        rule: Clean::ours(word::rule(rule)),
         values: values(rule),
-        change: or_none(rule.delta.map(|delta| number::points(delta, spec))),
+        change: or_none(rule.delta.map(|delta| change::points(delta, spec))),
         interval: or_none(interval),
         p: or_none(rule.p.map(number::p_value)),
         p_adjusted: or_none(rule.p_adjusted.map(number::p_value)),

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use super::{DETAILED, EXCERPT, NAME};
 use crate::domain::{Baseline, BaselineCase, BrokenCase, CaseId, CaseRecord, MetricName, Place, Run, TargetName};
 use crate::report::clean::{Clean, Cleaner};
-use crate::report::number;
 use crate::report::source::TextSource;
 use crate::store::OutcomeLine;
+use crate::text::number;
 
 /// One metric of a changed case.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::domain::{Run, Verdict};
-use crate::report::number;
+use crate::domain::{Run, Usd, Verdict};
+use crate::text::number;
 
 /// Sentences of numbers and fixed words.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ pub(super) fn totals(run: &Run, verdict: &Verdict) -> Totals {
         let recorded = if calls.requests == 0 && calls.cache_hits == 0 { "recorded: " } else { "" };
         spent.push(format!("{recorded}{prompt} tokens read, {completion} written"));
     }
-    spent.extend(end.cost.map(number::money));
+    spent.extend(end.cost.map(|Usd(dollars)| number::money(dollars)));
     let elapsed = (end.elapsed_ms > 0).then(|| number::duration(Duration::from_millis(end.elapsed_ms)));
     Totals { measured, calls: made, spent: (!spent.is_empty()).then(|| spent.join(", ")), elapsed }
 }

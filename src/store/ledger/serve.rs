@@ -79,7 +79,7 @@ impl Server {
     }
 
     fn find(&mut self, key: &[u8; 32]) -> Result<Found, String> {
-        let from = self.run.as_ref().map_or(i64::MIN, Run::usable_from_us);
+        let from = self.run.as_ref().map_or(i64::MIN, Run::since_us);
         let (connection, patience) = (&self.connection, &self.patience);
         let found = patience.wait(|| row::find(connection, key, from)).map_err(|error| explained(&error))?;
         if matches!(found, Found::Kept(_)) {

@@ -33,7 +33,7 @@ pub(super) struct Run {
     suite: String,
     begun_us: i64,
     /// Answers made then or later may be used.
-    from_us: i64,
+    since_us: i64,
     resumed: Option<Resumed>,
     /// Without a time to live every kept answer may be used anyway.
     recorded: bool,
@@ -64,7 +64,7 @@ impl Run {
             }
         };
         let begun_us = stopped.unwrap_or(now_us);
-        let from_us = match (mode, ttl) {
+        let since_us = match (mode, ttl) {
             (LedgerMode::On, None) => i64::MIN,
             (LedgerMode::On, Some(ttl)) => now_us.saturating_sub(micros(*ttl)).min(begun_us),
             (LedgerMode::Refresh | LedgerMode::Off, _) => begun_us,
@@ -75,7 +75,7 @@ impl Run {
             mode: *mode,
             suite: suite.clone(),
             begun_us,
-            from_us,
+            since_us,
             resumed: resumed.filter(|_| recorded),
             recorded,
             signed_us: None,
@@ -90,8 +90,8 @@ impl Run {
         self.begun_us
     }
 
-    pub(super) fn usable_from_us(&self) -> i64 {
-        self.from_us
+    pub(super) fn since_us(&self) -> i64 {
+        self.since_us
     }
 
     /// Whether it is time to say that the run is there.

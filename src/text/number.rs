@@ -1,11 +1,9 @@
-//! How numbers are shown: the same in every report (statistics §19.4).
+//! How numbers are shown, the same in every sentence and report (statistics §19.4).
 //!
 //! Means have three decimals, more where rounding would put a value on the wrong side of its limit or make two different means
-//! look the same. Changes are in points, hundredths of the metric's scale, turned so that negative is worse.
+//! look the same. Changes are in points, hundredths of the metric's scale.
 
 use std::time::Duration;
-
-use crate::domain::{Direction, MetricSpec, Usd};
 
 /// Shown where there is no number.
 pub const NONE: &str = "–";
@@ -47,31 +45,18 @@ pub fn margin(share: f64) -> String {
     case_score(share * 100.0)
 }
 
-/// A difference in the metric's own scale as points, negative for worse: `-43.3`. What is not zero never reads as zero.
-pub fn points(difference: f64, spec: Option<&MetricSpec>) -> String {
-    signed_points(turned(difference, spec), 0.0)
+/// A size on the unit scale in points, without its sign: `34.2`. What is not zero never reads as zero.
+pub fn points(share: f64) -> String {
+    signed_points(share.abs()).trim_start_matches('+').to_owned()
 }
 
-/// The ends of a change's interval in points, the worse first: `-50.9 to -35.8`. The worse end is visibly on its side of the margin
-/// (unit scale), which decides.
-pub fn points_interval([low, high]: [f64; 2], spec: Option<&MetricSpec>, margin: Option<f64>) -> String {
-    let lower_is_better = spec.is_some_and(|spec| spec.direction == Direction::Lower);
-    let (low, high) = if lower_is_better { (high, low) } else { (low, high) };
-    format!("{} to {}", signed_points(turned(low, spec), margin.map_or(0.0, |margin| -margin)), points(high, spec))
+/// The same with its sign: `-34.2`, `+0.4`, `0.0`.
+pub fn signed_points(share: f64) -> String {
+    signed_points_beside(share, 0.0)
 }
 
-/// Share of the scale, negative for worse.
-fn turned(difference: f64, spec: Option<&MetricSpec>) -> f64 {
-    let (lo, hi) = spec.map_or((0.0, 1.0), |spec| spec.kind.range());
-    let share = if hi > lo { difference / (hi - lo) } else { difference };
-    match spec.map(|spec| spec.direction) {
-        Some(Direction::Lower) => -share,
-        Some(Direction::Higher) | None => share,
-    }
-}
-
-/// With as many digits as show on which side of `border` the value is.
-fn signed_points(share: f64, border: f64) -> String {
+/// The same with as many digits as show on which side of `border`, on the unit scale too, it is.
+pub fn signed_points_beside(share: f64, border: f64) -> String {
     let (value, border) = (share * 100.0, border * 100.0);
     finite(value, |value| {
         let sided = |text: &String| {
@@ -105,10 +90,24 @@ pub fn p_value(p: f64) -> String {
         }
         // Rounding may carry into the next digit: 0.0999 is 0.10.
         let rounded: f64 = format!("{p:.1e}").parse().unwrap_or(p);
-        let places = (1..=5).find(|places| rounded >= 10_f64.powi(-places)).unwrap_or(5);
-        let places = usize::try_from(places).unwrap_or(5) + 1;
+        let places = [1e-1, 1e-2, 1e-3, 1e-4].iter().take_while(|step| rounded < **step).count() + 2;
         format!("{rounded:.places$}")
     })
+}
+
+/// How often luck does this: `in about 1 in 120 runs`, with one or two digits that count; `more often than not` from one half on.
+pub fn odds(p: f64, runs: &str) -> String {
+    if p >= 0.5 {
+        return "more often than not".to_owned();
+    }
+    if p < 1e-6 {
+        return format!("in fewer than 1 in 1,000,000 {runs}");
+    }
+    let mut scale = 1.0;
+    while 1.0 / p >= 100.0 * scale {
+        scale *= 10.0;
+    }
+    format!("in about 1 in {} {runs}", count(((1.0 / p / scale).round() * scale) as u64))
 }
 
 /// `140`, or `134 of 140` where some are missing.
@@ -161,7 +160,7 @@ pub fn duration(time: Duration) -> String {
 }
 
 /// US dollars with at least two digits that count: `$12.34`, `$0.0012`.
-pub fn money(Usd(dollars): Usd) -> String {
+pub fn money(dollars: f64) -> String {
     finite(dollars, |dollars| {
         if dollars > 0.0 && dollars < 0.000_1 {
             return "<$0.0001".to_owned();
@@ -189,11 +188,6 @@ fn finite(value: f64, show: impl FnOnce(f64) -> String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ScoreKind;
-
-    fn spec(kind: ScoreKind, direction: Direction) -> MetricSpec {
-        MetricSpec { name: "m".into(), kind, direction, pass_mark: None, fingerprint: None }
-    }
 
     #[test]
     fn a_value_is_visibly_on_its_side_of_the_limit() {
@@ -206,18 +200,19 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_points_and_negative_is_worse() {
-        assert_eq!(points(-0.4328, None), "-43.3");
-        assert_eq!(points(0.000_01, None), "+0.001");
-        assert_eq!(points(-0.0, None), "0.0");
-        let grade = spec(ScoreKind::Ordinal { lo: 1, hi: 5 }, Direction::Higher);
-        assert_eq!(points(-1.0, Some(&grade)), "-25.0");
-        let errors = spec(ScoreKind::UNIT, Direction::Lower);
-        assert_eq!(points(0.05, Some(&errors)), "-5.0");
-        assert_eq!(points_interval([-0.01, 0.05], Some(&errors), None), "-5.0 to +1.0");
-        assert_eq!(points_interval([-0.04998, 0.01], None, Some(0.05)), "-4.998 to +1.0");
-        assert_eq!(points_interval([-0.05, 0.01], None, Some(0.05)), "-5.0 to +1.0");
+    fn points_and_odds_read_as_people_say_them() {
+        assert_eq!((points(-0.342), points(0.0), points(0.000_04)), ("34.2".into(), "0.0".into(), "0.004".into()));
+        assert_eq!(
+            (signed_points(-0.000_04), signed_points(0.5), signed_points(-0.0)),
+            ("-0.004".into(), "+50.0".into(), "0.0".into())
+        );
+        assert_eq!(signed_points_beside(-0.049_98, -0.05), "-4.998");
         assert_eq!(score_interval([0.74, 0.79996], Some(0.8)), "0.740 to 0.79996");
+        assert_eq!(odds(0.0081, "runs"), "in about 1 in 120 runs");
+        assert_eq!(odds(0.3, "runs"), "in about 1 in 3 runs");
+        assert_eq!(odds(1e-5, "runs"), "in about 1 in 100,000 runs");
+        assert_eq!(odds(1e-20, "runs"), "in fewer than 1 in 1,000,000 runs");
+        assert_eq!(odds(0.7, "runs"), "more often than not");
     }
 
     #[test]
@@ -238,14 +233,14 @@ mod tests {
             .map(|ms| duration(Duration::from_millis(ms)))
             .into();
         assert_eq!(times, ["0 ms", "812 ms", "3.2 s", "59.9 s", "4 min 05 s", "3 h 12 min", "3 d 04 h"]);
-        let sums: Vec<String> = [0.0, 0.000_01, 0.001_23, 0.5, 12.345, f64::NAN].map(|usd| money(Usd(usd))).into();
+        let sums: Vec<String> = [0.0, 0.000_01, 0.001_23, 0.5, 12.345, f64::NAN].map(money).into();
         assert_eq!(sums, ["$0.00", "<$0.0001", "$0.0012", "$0.50", "$12.35", "none"]);
         assert_eq!(count(1_234_567), "1,234,567");
     }
 
     #[test]
     fn what_is_no_number_is_said_to_be_none() {
-        for shown in [score(f64::NAN), points(f64::INFINITY, None), p_value(f64::NAN), case_score(f64::NEG_INFINITY)] {
+        for shown in [score(f64::NAN), points(f64::INFINITY), p_value(f64::NAN), case_score(f64::NEG_INFINITY)] {
             assert_eq!(shown, "none");
         }
         assert_eq!(

@@ -24,9 +24,6 @@ use self::http::{Answer, Headers, Request};
 use self::limit::Bucket;
 use crate::Error;
 
-/// Headers of an answer.
-type Headers = Vec<(&'static str, String)>;
-
 pub const ROLE: &str = "provider";
 
 /// How it behaves.

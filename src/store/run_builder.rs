@@ -7,6 +7,9 @@ use std::sync::Arc;
 use super::{OutcomeLine, ScoreLine};
 use crate::domain::{CaseRecord, Cell, Completion, Run, RunHeader, ScoreKind, TrialRecord};
 
+/// Room is made for at most so many trials before they come: a file may say anything.
+const TRIALS_AT_ONCE: u32 = 16;
+
 /// Collects outcomes as numbers, a case's trials together, in the order in which cases first appear.
 #[derive(Default)]
 pub(crate) struct RunBuilder {
@@ -53,11 +56,14 @@ impl RunBuilder {
                 .map_or_else(|| line.error.as_ref().map_or(0, |failure| failure.attempts), |answer| answer.attempts),
             offset,
         };
+        let planned = self.run.header.trials.clamp(1, TRIALS_AT_ONCE) as usize;
         let case = self.case(&line.case, &line.target);
         if case.trials.iter().any(|trial| trial.trial == record.trial) {
             return Err(format!("case `{}`, trial {} stands twice", line.case, line.trial));
         }
         if case.trials.is_empty() {
+            // A list that grows by itself begins with room for four, and there may be a million of them.
+            case.trials.reserve_exact(planned);
             case.content = line.content;
             case.tags = line.tags.iter().map(|tag| tag.as_str().into()).collect();
             case.cluster = line.cluster.as_deref().map(Into::into);

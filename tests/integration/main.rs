@@ -36,10 +36,15 @@ mod programs;
 mod quickstart;
 #[path = "support/raw_server.rs"]
 mod raw_server;
+#[cfg(target_os = "linux")]
+mod reliability;
 #[path = "support/runner.rs"]
 mod runner;
 #[cfg(unix)]
 mod runs;
+#[cfg(target_os = "linux")]
+#[path = "support/scripted_server.rs"]
+mod scripted_server;
 mod selection;
 mod shards;
 #[path = "support/tls_server.rs"]

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tokio::runtime::Runtime;
+
 use crate::cli::args::{GateArgs, HostArgs, LedgerChoice, MeasureArgs, ReportArgs, RunArgs, SuiteInput};
 use crate::cli::cassette::{self, Source};
 use crate::cli::conclude::Measured;
@@ -99,7 +101,8 @@ fn carry_out(
     };
     let _alone = reports::hold(folder)?;
     let tape = source.tape(&plan.header, &redactor)?;
-    let (run, caught) = measure(&suite, &dataset, plan, source.ledger(), tape.as_ref(), folder, env)?;
+    // Signals are heard to the end of the reports.
+    let (run, caught, _listening) = measure(&suite, &dataset, plan, source.ledger(), tape.as_ref(), folder, env)?;
     let recorded = tape.as_deref().map_or(Ok(()), |tape| cassette::ended(tape, &run));
     let measured = Measured {
         run: &run,
@@ -117,7 +120,7 @@ fn carry_out(
     measured.conclude(env)
 }
 
-/// Runs the engine within a runtime of its own; says which signal came, if one did.
+/// Runs the engine within a runtime of its own; says which signal came, if one did. While the runtime lives, signals are listened to.
 fn measure(
     suite: &Suite,
     dataset: &Dataset,
@@ -126,7 +129,7 @@ fn measure(
     tape: Option<&Arc<Tape>>,
     folder: &Path,
     env: &Env,
-) -> Result<(Run, Caught), Failed> {
+) -> Result<(Run, Caught, Runtime), Failed> {
     // Recorded answers cost nothing, so there is nothing to keep and nobody to call.
     let asks = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
     let calls = asks && tape.is_none_or(|tape| !tape.is_all());
@@ -138,7 +141,7 @@ fn measure(
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failed::CouldNot(format!("could not start: {error}")))?;
-    runtime.block_on(async {
+    let (run, caught) = runtime.block_on(async {
         let (canceller, cancel) = cancellation();
         if let Some(deadline) = suite.run.deadline {
             let canceller = canceller.clone();
@@ -188,8 +191,9 @@ fn measure(
                 "warning: the end of this run was not kept, so the next one may go on with it: {error}"
             ));
         }
-        Ok((run, caught))
-    })
+        Ok::<_, Failed>((run, caught))
+    })?;
+    Ok((run, caught, runtime))
 }
 
 /// What a shard may spend of what the run may; the time is everybody's.

@@ -9,6 +9,8 @@ mod bucket;
 mod concurrency;
 mod core;
 #[cfg(test)]
+mod schedules;
+#[cfg(test)]
 mod simulated;
 
 use std::collections::HashMap;

@@ -1,5 +1,7 @@
 //! A kept answer: written once, and used only where its digest fits its key and every column.
 
+use std::ops::Range;
+
 use rusqlite::{Connection, Row, Transaction, params};
 
 use crate::domain::{Usage, Usd};
@@ -37,8 +39,8 @@ const FIND: &str =
     "SELECT status, headers, body, latency_us, endpoint, prompt_tokens, completion_tokens, cost_usd, created_us, digest
      FROM call WHERE key = ?1";
 
-/// What is kept for `key`, if it was made at `from` or later.
-pub(super) fn find(connection: &Connection, key: &[u8; 32], from: i64) -> rusqlite::Result<Found> {
+/// What is kept for `key`, if it was made within `window`.
+pub(super) fn find(connection: &Connection, key: &[u8; 32], window: &Range<i64>) -> rusqlite::Result<Found> {
     let mut statement = connection.prepare_cached(FIND)?;
     let row = statement.query_row([key.as_slice()], |row| {
         let usage = Usage { prompt_tokens: count(row, 5)?, completion_tokens: count(row, 6)? };
@@ -49,7 +51,7 @@ pub(super) fn find(connection: &Connection, key: &[u8; 32], from: i64) -> rusqli
     });
     match row {
         Ok((kept, created_us, digest)) if digest.as_slice() == digest_of(key, created_us, &kept).as_slice() => {
-            Ok(if created_us >= from { Found::Kept(kept) } else { Found::Nothing })
+            Ok(if window.contains(&created_us) { Found::Kept(kept) } else { Found::Nothing })
         }
         // Another content, or one of a type that is never written here.
         Ok(_)

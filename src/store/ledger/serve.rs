@@ -92,9 +92,9 @@ impl Server {
     }
 
     fn find(&mut self, key: &[u8; 32]) -> Result<Found, String> {
-        let from = self.run.as_ref().map_or(i64::MIN, Run::since_us);
+        let window = self.run.as_ref().map_or(i64::MIN..i64::MAX, Run::window_us);
         let (connection, patience) = (&self.connection, &self.patience);
-        let found = patience.wait(|| row::find(connection, key, from)).map_err(|error| explained(&error))?;
+        let found = patience.wait(|| row::find(connection, key, &window)).map_err(|error| explained(&error))?;
         if matches!(found, Found::Kept(_)) {
             let times = self.uses.entry(*key).or_insert(0);
             *times = times.saturating_add(1);
@@ -107,8 +107,7 @@ impl Server {
         let Self { connection, run, patience, uses } = self;
         let signed = patience.wait(|| {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            // A clock that was set back does not make an answer older than its run.
-            let now_us = run.as_ref().map_or(i64::MIN, Run::begun_us).max(now_us());
+            let now_us = run.as_ref().map_or(i64::MIN, Run::opened_us).max(now_us());
             for Put { key, kept, .. } in puts {
                 row::keep(&transaction, key, now_us, kept)?;
             }

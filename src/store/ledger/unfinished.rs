@@ -4,6 +4,7 @@
 //! suite's file and the folder of its results, which one process holds at a time. So a run that is recorded when another begins in its
 //! place is dead, and everything kept since its beginning was paid for by it, or by somebody who worked beside it.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
@@ -32,8 +33,12 @@ pub(super) struct Run {
     mode: LedgerMode,
     suite: String,
     begun_us: i64,
+    opened_us: i64,
     /// Answers made then or later may be used.
     since_us: i64,
+    /// And before then: a run without a ledger asks every question itself, and takes from its journal only what it asked before it was
+    /// stopped.
+    until_us: i64,
     resumed: Option<Resumed>,
     /// Without a time to live every kept answer may be used anyway.
     recorded: bool,
@@ -69,13 +74,16 @@ impl Run {
             (LedgerMode::On, Some(ttl)) => now_us.saturating_sub(micros(*ttl)).min(begun_us),
             (LedgerMode::Refresh | LedgerMode::Off, _) => begun_us,
         };
+        let until_us = if *mode == LedgerMode::Off { now_us.max(begun_us) } else { i64::MAX };
         let recorded = !(*mode == LedgerMode::On && ttl.is_none());
         Ok(Self {
             place,
             mode: *mode,
             suite: suite.clone(),
             begun_us,
+            opened_us: now_us.max(begun_us),
             since_us,
+            until_us,
             resumed: resumed.filter(|_| recorded),
             recorded,
             signed_us: None,
@@ -86,12 +94,14 @@ impl Run {
         self.resumed
     }
 
-    pub(super) fn begun_us(&self) -> i64 {
-        self.begun_us
+    /// Nothing that it keeps is older: a clock that was set back does not make it so.
+    pub(super) fn opened_us(&self) -> i64 {
+        self.opened_us
     }
 
-    pub(super) fn since_us(&self) -> i64 {
-        self.since_us
+    /// When the answers were made that may be used.
+    pub(super) fn window_us(&self) -> Range<i64> {
+        self.since_us..self.until_us
     }
 
     /// Whether it is time to say that the run is there.

@@ -12,6 +12,9 @@ use crate::diagnostic::Diagnostics;
 use crate::domain::{Answer, Case, RetryClass};
 use crate::evaluator::SPEAKS_TO_THE_JUDGE;
 
+/// What is done to the items of a reply, and how many of them are read then.
+type Twist = (fn(&mut Vec<Value>), usize);
+
 fn judge(name: &str, batch_size: usize, script: Script) -> Ready {
     let models = models([("judge", judge_model(script))]);
     let context = BuildContext { batch_size, ..context_of(&models) };
@@ -117,7 +120,7 @@ async fn the_order_of_a_pack_is_its_own_and_stays() {
 
 #[tokio::test]
 async fn what_is_missing_twice_there_or_broken_is_asked_again_alone() {
-    let twists: [(fn(&mut Vec<Value>), usize); 5] = [
+    let twists: [Twist; 5] = [
         (|entries| drop(entries.remove(0)), 1),
         (|entries| entries[1]["verdict"] = json!("MAYBE"), 1),
         (|entries| entries[2]["id"] = json!("0123456789abcdef"), 1),

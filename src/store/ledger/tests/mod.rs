@@ -13,6 +13,9 @@ use super::*;
 use crate::domain::{Usage, Usd};
 use reuse::usage;
 
+/// An answer of any age.
+const ANY: std::ops::Range<i64> = i64::MIN..i64::MAX;
+
 fn kept(body: &str) -> Kept {
     let usage = Usage { prompt_tokens: 10, completion_tokens: 2 };
     Kept {
@@ -148,12 +151,12 @@ async fn an_edit_of_any_byte_of_any_column_is_noticed() {
                     .unwrap();
                 if changed == 1 {
                     tried += 1;
-                    let own = row::find(&transaction, &key, i64::MIN).unwrap();
+                    let own = row::find(&transaction, &key, &ANY).unwrap();
                     let expected = if column == "key" { Found::Nothing } else { Found::Altered };
                     assert_eq!(own, expected, "{column}, byte {at}, bit {bit}");
                     if column == "key" {
                         let new: [u8; 32] = edited.try_into().unwrap();
-                        assert_eq!(row::find(&transaction, &new, i64::MIN).unwrap(), Found::Altered);
+                        assert_eq!(row::find(&transaction, &new, &ANY).unwrap(), Found::Altered);
                     }
                 }
                 transaction.rollback().unwrap();
@@ -166,12 +169,12 @@ async fn an_edit_of_any_byte_of_any_column_is_noticed() {
     {
         connection.execute_batch("SAVEPOINT one").unwrap();
         connection.execute(&format!("UPDATE call SET {edit} WHERE key = ?1"), [key.as_slice()]).unwrap();
-        assert_eq!(row::find(&connection, &key, i64::MIN).unwrap(), Found::Altered, "{edit}");
+        assert_eq!(row::find(&connection, &key, &ANY).unwrap(), Found::Altered, "{edit}");
         connection.execute_batch("ROLLBACK TO one").unwrap();
     }
-    assert!(matches!(row::find(&connection, &key, i64::MIN).unwrap(), Found::Kept(_)));
+    assert!(matches!(row::find(&connection, &key, &ANY).unwrap(), Found::Kept(_)));
     connection.execute("UPDATE call SET cost_usd = 0.0 WHERE key = ?1", [[8_u8; 32].as_slice()]).unwrap();
-    assert_eq!(row::find(&connection, &[8; 32], i64::MIN).unwrap(), Found::Altered, "nothing is not unknown");
+    assert_eq!(row::find(&connection, &[8; 32], &ANY).unwrap(), Found::Altered, "nothing is not unknown");
 }
 
 /// A disk that flips a bit: the answer, no answer, or an error; never another answer.
@@ -193,7 +196,7 @@ async fn a_damaged_file_never_gives_another_answer() {
         std::fs::write(&damaged, &bytes).unwrap();
         let Ok(connection) = Connection::open(&damaged) else { continue };
         for key in 0..20_u8 {
-            match row::find(&connection, &[key; 32], i64::MIN) {
+            match row::find(&connection, &[key; 32], &ANY) {
                 Ok(Found::Kept(found)) => {
                     assert_eq!(found, answer(key), "byte {at}");
                     seen[0] += 1;
@@ -234,9 +237,9 @@ fn one_row_that_cannot_be_kept_keeps_none_of_its_group() {
     };
     server.keep(&[put(1, 200), put(2, 0)]).unwrap_err();
     let look = Connection::open(&path).unwrap();
-    assert_eq!(row::find(&look, &[1; 32], i64::MIN).unwrap(), Found::Nothing);
+    assert_eq!(row::find(&look, &[1; 32], &ANY).unwrap(), Found::Nothing);
     server.keep(&[put(1, 200)]).unwrap();
-    assert_eq!(row::find(&look, &[1; 32], i64::MIN).unwrap(), Found::Kept(kept("paid")));
+    assert_eq!(row::find(&look, &[1; 32], &ANY).unwrap(), Found::Kept(kept("paid")));
 }
 
 #[tokio::test]
@@ -371,7 +374,7 @@ proptest! {
         let mut connection = schema::open(&path, &Patience::default()).unwrap();
         let transaction = connection.transaction().unwrap();
         row::keep(&transaction, &key, 5, &kept).unwrap();
-        prop_assert_eq!(row::find(&transaction, &key, 5).unwrap(), Found::Kept(kept));
-        prop_assert_eq!(row::find(&transaction, &key, 6).unwrap(), Found::Nothing);
+        prop_assert_eq!(row::find(&transaction, &key, &(5..6)).unwrap(), Found::Kept(kept));
+        prop_assert_eq!(row::find(&transaction, &key, &(6..9)).unwrap(), Found::Nothing);
     }
 }

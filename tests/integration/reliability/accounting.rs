@@ -123,7 +123,7 @@ const WARM: usize = 40;
 fn one_each(seed: u64, faults: Vec<Fault>) -> impl Fn(usize, u64) -> Option<Fault> + Send + Sync {
     move |case, attempt| {
         let chance = mixed(&[seed, case as u64, attempt]);
-        let good = case < WARM || (attempt > 0 && chance % 2 == 0);
+        let good = case < WARM || (attempt > 0 && chance.is_multiple_of(2));
         (!good).then(|| faults[(chance / 2) as usize % faults.len()])
     }
 }
@@ -183,7 +183,7 @@ fn refusals_for_the_load_lose_nothing() {
     let refusals = std::sync::atomic::AtomicUsize::new(0);
     let server = Faulty::start(answer, move |case, attempt| {
         let chance = mixed(&[seed, case as u64, attempt]);
-        let refuse = attempt < 3 && chance % 3 > 0;
+        let refuse = attempt < 3 && !chance.is_multiple_of(3);
         let left = || refusals.fetch_add(1, std::sync::atomic::Ordering::SeqCst) < storm;
         (refuse && left()).then(|| LOADED[(chance / 3) as usize % LOADED.len()])
     });

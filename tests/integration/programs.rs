@@ -36,7 +36,7 @@ pub fn gone_within_a_second(pids: &Path) {
 #[test]
 #[cfg(target_os = "linux")]
 fn cmd_grandchild() {
-    let target = "{ argv: [sh, -c, \"sleep 60 & echo $! $$ >> pids; sleep 50\"], timeout: 1s }";
+    let target = "{ argv: [sh, -c, \"sleep 60 & echo $! $$$$ >> pids; sleep 50\"], timeout: 1s }";
     let place = suite(target, "{\"id\":\"a\",\"input\":\"?\"}\n");
     let begun = Instant::now();
     let said = check(place.path(), &["run"], 3);

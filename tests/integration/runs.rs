@@ -117,7 +117,7 @@ fn rn_interrupt_in_waits() {
 #[test]
 #[cfg(target_os = "linux")]
 fn rn_interrupt_in_waits_for_programs() {
-    let script = "echo \\\"$0\\\" >> calls; case \\\"$0\\\" in *[012]?) ;; *) [ -e go ] || { sleep 60 & echo $! $$ >> pids; sleep 50; };; esac; echo fine";
+    let script = "echo \\\"$0\\\" >> calls; case \\\"$0\\\" in *[012]?) ;; *) [ -e go ] || { sleep 60 & echo $! $$$$ >> pids; sleep 50; };; esac; echo fine";
     let place = suite(&format!("command: [sh, -c, \"{script}\", \"{{{{ input }}}}\"]"), "workers: 2", &rows(0..8));
     let lines = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap_or_default().lines().count();
     let child = start(place.path());
@@ -139,7 +139,7 @@ fn rn_interrupt_in_waits_for_programs() {
 #[cfg(target_os = "linux")]
 fn rn_signals() {
     for (signal, expected) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 143)] {
-        let script = "sleep 60 & echo $! $$ >> pids; sleep 50";
+        let script = "sleep 60 & echo $! $$$$ >> pids; sleep 50";
         let place = suite(&format!("command: [sh, -c, \"{script}\"]"), "workers: 3", &rows(0..200));
         let child = start(place.path());
         let pids = place.path().join("pids");

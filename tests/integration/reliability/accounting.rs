@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::TcpListener;
 use std::process::Output;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -175,26 +176,24 @@ fn a_judge_that_fails_in_every_way_is_accounted_for() {
     assert!(tally.scored > WARM as u64 && tally.errored + tally.unusable > 20, "{tally:?}");
 }
 
-/// Storms of refusals pass by: everything is measured in the end.
+/// A storm of refusals passes by: everything is measured in the end.
 #[test]
 fn refusals_for_the_load_lose_nothing() {
     let (seed, begun) = (seed("refusals_for_the_load"), Instant::now());
-    let (cases, storm) = (sized(40, 400), sized(30, 400));
-    let refusals = std::sync::atomic::AtomicUsize::new(0);
-    let server = Faulty::start(answer, move |case, attempt| {
-        let chance = mixed(&[seed, case as u64, attempt]);
-        let refuse = attempt < 3 && !chance.is_multiple_of(3);
-        let left = || refusals.fetch_add(1, std::sync::atomic::Ordering::SeqCst) < storm;
-        (refuse && left()).then(|| LOADED[(chance / 3) as usize % LOADED.len()])
+    let (cases, storm) = (sized(40, 400), sized(16, 24));
+    let refusals = AtomicUsize::new(seed as usize % LOADED.len());
+    let last = refusals.load(Ordering::SeqCst) + storm;
+    let server = Faulty::start(answer, move |_, _| {
+        let number = refusals.fetch_add(1, Ordering::SeqCst);
+        (number < last).then(|| LOADED[number % LOADED.len()])
     });
-    let run_settings = "workers: 8, retry: { attempts: 8, max_elapsed: 5m }";
+    let run_settings = "workers: 8, retry: { attempts: 20, max_elapsed: 5m }";
     let place = place(&target(&server.server.url("/q")), "length", run_settings, &rows(0..cases));
     let (tally, found) = balanced(place.path(), &run(&place), cases, &["length"]);
     server.agrees(&found);
     server.counted(place.path());
     report("load", &server, tally, begun);
-    assert_eq!(tally.scored, cases as u64);
-    assert!(server.injected() >= 15 && server.kinds() >= 5, "{} of {} kinds", server.injected(), server.kinds());
+    assert_eq!((tally.scored, server.injected(), server.kinds()), (cases as u64, storm, LOADED.len()));
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn steps(state: State, case: usize, healthy: usize) -> Vec<Step> {
 fn place(state: State, url: &str, finished: usize, others: usize) -> tempfile::TempDir {
     let app = match state {
         State::Program => {
-            "command: { argv: [sh, -c, 'case \"$0\" in *done*) echo fine;; *) sleep 60 & echo $! $$ >> pids; sleep 50;; esac', \"{{ input }} {{ metadata.how }}\"] }".to_owned()
+            "command: { argv: [sh, -c, 'case \"$0\" in *done*) echo fine;; *) sleep 60 & echo $! $$$$ >> pids; sleep 50;; esac', \"{{ input }} {{ metadata.how }}\"] }".to_owned()
         }
         _ => format!("http: {{ url: \"{url}\", body: {{ q: \"{{{{ input }}}}\" }}, answer: $.answer }}"),
     };

@@ -84,7 +84,7 @@ fn watch(pids: PathBuf, over: Arc<AtomicBool>) -> HashMap<String, Duration> {
 fn a_program_whose_child_holds_the_pipes_ends_at_the_deadline() {
     let begun = Instant::now();
     let holders = sized(8, 100);
-    let script = "now=$(date +%s%N); sleep 60 & echo $$ $! $now >> pids; sleep 50";
+    let script = "now=$(date +%s%N); sleep 60 & echo $$$$ $! $now >> pids; sleep 50";
     let suite = format!(
         "version: 1\nname: holders\ndataset: {{ path: data.jsonl }}\ntargets:\n  app:\n    command: {{ argv: [sh, -c, '{script}'], timeout: {}ms }}\nevaluators:\n  length: {{ min: 1 }}\ngate: {{ min_measured: 1 }}\nrun: {{ workers: 4, retry: {{ attempts: 1 }} }}\n",
         DEADLINE.as_millis()
@@ -101,6 +101,7 @@ fn a_program_whose_child_holds_the_pipes_ends_at_the_deadline() {
     let timed_out = outcomes(place.path()).iter().filter(|line| line["error"]["kind"] == "timeout").count();
     assert_eq!(timed_out, holders);
     let longest = lasted.values().copied().max().expect("programs").saturating_sub(DEADLINE);
+    assert_eq!(lasted.len(), holders, "every program was seen, and its end");
     println!("R8: {} holders gone within {longest:?} of the deadline, {:?}", lasted.len(), begun.elapsed());
     assert!(longest <= slack(Duration::from_millis(500)), "{longest:?}");
     let listed = std::fs::read_to_string(&pids).expect("the pids");

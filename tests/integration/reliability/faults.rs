@@ -118,10 +118,6 @@ pub const STOPPING: &[Fault] = &[
     ("403", |_| refused("403 Forbidden")),
     ("404", |_| refused("404 Not Found")),
     ("410", |_| refused("410 Gone")),
-    ("a spent quota", |_| {
-        let body = "{\"error\":{\"message\":\"You exceeded your current quota\",\"code\":\"insufficient_quota\"}}";
-        vec![Step::Send(json("429 Too Many Requests", body))]
-    }),
     ("a wait of a day", |_| limited("Retry-After: 86400")),
 ];
 

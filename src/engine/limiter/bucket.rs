@@ -15,6 +15,10 @@ const SHARE: f64 = 0.98;
 const FILLS_FOR: f64 = 1.0;
 /// Seconds between two refusals that tell a rate.
 const EPISODE: f64 = 0.25;
+/// … and good answers between them.
+const ENOUGH: f64 = 10.0;
+/// Refusals soon after another, at a pace that was just lowered, after which the pace is not what they are about.
+const IN_VAIN: u32 = 3;
 /// How much faster the next second may be than this one, where the rate was learned from refusals.
 const PROBE: f64 = 0.01;
 
@@ -42,6 +46,8 @@ pub(super) struct Bucket {
     /// What was answered well since the last episode of refusals, and when that was.
     since: Option<(Instant, f64)>,
     answered: f64,
+    /// Refusals in a row that a lower pace did not keep away; from [`IN_VAIN`] on nothing is learned from refusals.
+    in_vain: u32,
 }
 
 impl Bucket {
@@ -59,6 +65,7 @@ impl Bucket {
             unanswered: 0.0,
             since: None,
             answered: 0.0,
+            in_vain: 0,
         }
     }
 
@@ -157,9 +164,20 @@ impl Bucket {
         // The bucket was empty then and is now, so what got through is what it was filled with.
         let past = now.saturating_duration_since(then).as_secs_f64();
         let got_through = self.answered - answered;
-        if past < EPISODE || got_through < 1.0 {
+        if got_through < ENOUGH {
+            // Refusals that come whatever the pace would lower it without end.
+            if self.rate.is_some() {
+                self.in_vain = self.in_vain.saturating_add(1);
+            }
+            if self.in_vain >= IN_VAIN {
+                self.rate = None;
+            }
             return;
         }
+        if past < EPISODE || self.in_vain >= IN_VAIN {
+            return;
+        }
+        self.in_vain = 0;
         self.since = Some((now, self.answered));
         let seen = got_through / past * SHARE;
         let rate = self.rate.map_or(seen, |(rate, _)| seen.min(rate));

@@ -177,6 +177,36 @@ fn a_limit_that_is_not_told_is_learned_from_refusals() {
     assert!(figures.time < 1.5 && figures.refused < 200, "{figures:?}");
 }
 
+/// Every third request is refused, whatever the pace: nothing is to be learned from that but to ask again.
+#[test]
+fn refusals_at_random_do_not_bring_the_calls_to_a_halt() {
+    for retry_after in [None, Some(Duration::from_millis(50))] {
+        let begun = Instant::now();
+        let mut core = Core::new(EndpointLimits::default(), Ceiling::Assumed(16), begun);
+        let (mut now, mut answered, mut sent) = (begun, 0, 0_u32);
+        while answered < 300 {
+            match core.admit(0.0, now) {
+                Admission::Go(load) => {
+                    sent += 1;
+                    let hint = RateHint { retry_after, ..RateHint::default() };
+                    if sent.is_multiple_of(3) {
+                        core.land(load, &Landing::Refused(Complaint::Unclear), &hint, now);
+                    } else {
+                        now += Duration::from_millis(20);
+                        answered += 1;
+                        let latency = Duration::from_millis(20);
+                        core.land(load, &Landing::Answered { latency, tokens: None }, &RateHint::default(), now);
+                    }
+                }
+                Admission::At(moment) => now = moment,
+                Admission::Full => panic!("one at a time"),
+            }
+        }
+        let took = now.duration_since(begun);
+        assert!(took < Duration::from_secs(150), "{retry_after:?}: {took:?}");
+    }
+}
+
 #[test]
 fn too_many_at_once_is_another_complaint_than_too_fast() {
     let server = Server { headers: false, at_once: 25, retry_after: None, ..Server::new(1e9, 1e9) };

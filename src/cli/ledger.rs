@@ -13,17 +13,22 @@ const JOURNAL: &str = ".scoregate-journal.sqlite";
 
 /// Opens it for a run whose results go to `folder`, which this process holds. The command line goes before the suite.
 pub(super) fn open(suite: &Suite, choice: Option<LedgerChoice>, folder: &Path) -> Result<Ledger, Failed> {
-    let mode = match (choice, suite.run.ledger_reuse) {
-        (Some(LedgerChoice::On), _) | (None, Reuse::On) => LedgerMode::On,
-        (Some(LedgerChoice::Refresh), _) | (None, Reuse::Refresh) => LedgerMode::Refresh,
-        (Some(LedgerChoice::Off), _) | (None, Reuse::Off) => LedgerMode::Off,
-    };
+    let mode = mode(suite, choice);
     let path = match mode {
         LedgerMode::On | LedgerMode::Refresh => suite.run.ledger.clone(),
         LedgerMode::Off => journal(folder)?,
     };
     let usage = LedgerUse { mode, ttl: suite.run.ledger_ttl, place: place(suite, folder), suite: suite.name.clone() };
     Ok(Ledger::open_for(&path, &usage)?)
+}
+
+/// Which answers of earlier runs may be used.
+pub(super) fn mode(suite: &Suite, choice: Option<LedgerChoice>) -> LedgerMode {
+    match (choice, suite.run.ledger_reuse) {
+        (Some(LedgerChoice::On), _) | (None, Reuse::On) => LedgerMode::On,
+        (Some(LedgerChoice::Refresh), _) | (None, Reuse::Refresh) => LedgerMode::Refresh,
+        (Some(LedgerChoice::Off), _) | (None, Reuse::Off) => LedgerMode::Off,
+    }
 }
 
 /// Nothing is written through a link that somebody put there.

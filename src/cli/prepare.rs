@@ -52,6 +52,9 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
     let redactor = Redactor::new(&secrets);
     let metrics: Vec<MetricSpec> = evaluators.iter().map(|ready| ready.spec.clone()).collect();
     let policy = Policy::build(suite.gate.as_ref(), &named(&suite, &metrics), &mut problems);
+    if let (Some(policy), Some(gate)) = (&policy, &suite.gate) {
+        problems.extend(policy.trials_problems(gate, suite.run.trials));
+    }
     let reports = match &suite.reports {
         Some(block) => block.settings::<ReportSettings>(&mut problems),
         None => Some(ReportSettings::default()),

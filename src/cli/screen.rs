@@ -3,6 +3,7 @@
 //! What people read passes the escape of terminals and logs, line by line; what programs read is written as it is.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::exit_code::ExitCode;
 use crate::diagnostic::{Colours, Diagnostics, render, render_with};
@@ -13,8 +14,21 @@ const LONGEST: usize = 2_000;
 /// Characters of the reason on the last line.
 const REASON: usize = 600;
 
+/// Standard output belongs to the events of a run.
+static LEFT: AtomicBool = AtomicBool::new(false);
+
+/// From now on everything here goes to standard error: what else stands on standard output is read line by line.
+pub(super) fn leave_stdout() {
+    LEFT.store(true, Ordering::Relaxed);
+}
+
 /// Standard output for programs: JSON, a schema, a script, a host's own commands.
 pub(super) fn data(text: &str) {
+    if LEFT.load(Ordering::Relaxed) {
+        let mut stream = anstream::stderr().lock();
+        let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+        return;
+    }
     let mut stream = anstream::stdout().lock();
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
 }

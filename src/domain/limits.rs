@@ -35,6 +35,17 @@ impl EndpointLimits {
     }
 }
 
+/// How the endpoints of a run stand together, for progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LimiterState {
+    /// Calls that were sent and are not answered.
+    pub in_flight: usize,
+    /// Calls that may be in flight now; 0: nobody was called yet.
+    pub limit: usize,
+    /// Requests a second, where a pace is held.
+    pub rate: Option<f64>,
+}
+
 /// A machine's part of `workers`, at least one.
 fn share(workers: NonZeroUsize, shards: NonZeroUsize) -> NonZeroUsize {
     NonZeroUsize::new(workers.get() / shards.get()).unwrap_or(NonZeroUsize::MIN)

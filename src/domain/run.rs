@@ -1,12 +1,13 @@
 //! Everything one invocation measured, as numbers. Texts stay in `results.jsonl`; memory grows by a few numbers a case.
 
+use std::ops::AddAssign;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallCounts, CaseId, Digest, FailureKind, MetricSpec, Part, Place, Selection, Side, SkipReason, TargetName, Usage,
-    Usd,
+    CallCounts, CaseId, Digest, FailureKind, Measurement, MetricSpec, Outcome, Part, Place, Selection, Side,
+    SkipReason, TargetName, Usage, Usd,
 };
 
 /// Line 1 of `results.jsonl`.
@@ -88,9 +89,39 @@ pub struct Completion {
     pub usage: Usage,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Usd>,
+    #[serde(default)]
+    pub scores: ScoreCounts,
     /// Wall time in whole milliseconds. A declared time field.
     #[serde(default)]
     pub elapsed_ms: u64,
+}
+
+/// Scores of the outcome lines, trial by trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScoreCounts {
+    /// Without those that apply to no such case.
+    pub planned: u64,
+    pub measured: u64,
+}
+
+impl ScoreCounts {
+    /// Of one outcome.
+    pub fn of(outcome: &Outcome) -> Self {
+        let count = |keep: fn(&Measurement) -> bool| {
+            outcome.scores.iter().filter(|score| keep(&score.measurement)).count() as u64
+        };
+        Self {
+            planned: count(|found| !matches!(found, Measurement::Skipped(SkipReason::NotApplicable, _))),
+            measured: count(|found| matches!(found, Measurement::Value(_))),
+        }
+    }
+}
+
+impl AddAssign for ScoreCounts {
+    fn add_assign(&mut self, more: Self) {
+        self.planned = self.planned.saturating_add(more.planned);
+        self.measured = self.measured.saturating_add(more.measured);
+    }
 }
 
 /// One measured, failed or skipped cell.

@@ -58,6 +58,12 @@ pub struct CallCounts {
     pub cache_hits: u64,
     /// Judge replies that had to be asked again in the required form.
     pub repairs: u64,
+    /// How often something was held back: the first call in an endpoint's queue by a limit, or a call before another try.
+    #[serde(default)]
+    pub waits: u64,
+    /// What these waits took together, in whole milliseconds; several may pass at once. A declared time field.
+    #[serde(default)]
+    pub waited_ms: u64,
 }
 
 impl AddAssign for CallCounts {
@@ -66,5 +72,7 @@ impl AddAssign for CallCounts {
         self.retries = self.retries.saturating_add(other.retries);
         self.cache_hits = self.cache_hits.saturating_add(other.cache_hits);
         self.repairs = self.repairs.saturating_add(other.repairs);
+        self.waits = self.waits.saturating_add(other.waits);
+        self.waited_ms = self.waited_ms.saturating_add(other.waited_ms);
     }
 }

@@ -267,6 +267,15 @@ pub struct VerdictCounts {
     pub cells_skipped: u64,
 }
 
+impl VerdictCounts {
+    /// Share of the planned cells without a score, 0 to 1, to six places; `None`: none was planned.
+    pub fn unmeasured(&self) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+        let share = self.cells.saturating_sub(self.cells_scored) as f64 / self.cells as f64;
+        (self.cells > 0).then(|| (share * 1e6).round() / 1e6)
+    }
+}
+
 /// The whole decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {

@@ -125,7 +125,7 @@ mod tests {
     use crate::domain::Usage;
 
     fn expected(tokens: u64, cost: f64) -> Expected {
-        Expected { prompt_tokens: tokens, completion_tokens: Some(0), cost: Some(Usd(cost)) }
+        Expected { prompt_tokens: tokens, completion_tokens: Some(0), cost: Some(Usd(cost)), least_cost: None }
     }
 
     #[test]

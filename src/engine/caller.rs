@@ -9,10 +9,13 @@ use super::batch::{Batcher, Delivery};
 use super::budget::{Account, Reservation};
 use super::cancel::{Cancel, Stop};
 use super::key::key_of;
-use super::limiter::{Ceiling, Landing, Limiter, LimiterState, Limiters};
+use super::limiter::{Ceiling, Landing, Limiter, Limiters};
 use super::retry::{RetryPolicy, Tries, wait};
 use super::tape::{Seat, Tape};
-use crate::domain::{CallCounts, Complaint, Event, EventSink, Failure, FailureKind, RetryClass, Side, Spent, Usage};
+use super::waits::Waits;
+use crate::domain::{
+    CallCounts, Complaint, Event, EventSink, Failure, FailureKind, LimiterState, RetryClass, Side, Spent, Usage,
+};
 use crate::net::{
     Accept, Attempt, BoxFuture, Call, Dialect, Purpose, Receipt, Rejection, Request, Response, Route, Transport,
     rate_hint,
@@ -55,6 +58,8 @@ struct Counts {
     requests: AtomicU64,
     retries: AtomicU64,
     cache_hits: AtomicU64,
+    /// Pauses before another try.
+    pauses: Waits,
 }
 
 impl Caller {
@@ -127,12 +132,17 @@ impl Caller {
     /// Requests so far; what they ask for is not known here, so `repairs` is 0.
     pub fn counts(&self) -> CallCounts {
         let repeats = self.attempts.repeats();
-        let in_batches = self.batcher.as_ref().map_or(0, Batcher::submitted);
+        let more = [repeats, self.attempts.detours(), self.batcher.as_ref().map_or(0, Batcher::submitted)];
+        let (pauses, paused) = self.counts.pauses.so_far();
+        let (holds, held) = self.limiters.held();
+        let requests = self.counts.requests.load(Ordering::Relaxed);
         let own = CallCounts {
-            requests: self.counts.requests.load(Ordering::Relaxed).saturating_add(repeats).saturating_add(in_batches),
+            requests: more.into_iter().fold(requests, u64::saturating_add),
             retries: self.counts.retries.load(Ordering::Relaxed).saturating_add(repeats),
             cache_hits: self.counts.cache_hits.load(Ordering::Relaxed),
             repairs: 0,
+            waits: pauses.saturating_add(holds),
+            waited_ms: u64::try_from(paused.saturating_add(held).as_millis()).unwrap_or(u64::MAX),
         };
         self.tape.as_ref().map_or(own, |tape| tape.counts(own))
     }
@@ -324,6 +334,9 @@ impl Caller {
             self.account.reserve(&call.expected).map_err(|failure| Failure { attempts: *sent, ..failure })?;
         *sent += 1;
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
+        if *sent > 1 {
+            self.counts.retries.fetch_add(1, Ordering::Relaxed);
+        }
         let result = tokio::select! {
             result = self.attempts.attempt(call) => result,
             why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
@@ -349,12 +362,15 @@ impl Caller {
     }
 
     async fn pause(&self, call: &Call, rejection: &Rejection, pause: Duration) {
-        self.counts.retries.fetch_add(1, Ordering::Relaxed);
         let what = format!("{}: {}", call.what, rejection.message);
         self.events.emit(Event::Retried { endpoint: Arc::clone(&call.endpoint), what, wait: pause });
+        let since = Instant::now();
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             _ = self.cancel.cancelled() => {}
+        }
+        if !pause.is_zero() {
+            self.counts.pauses.add(since.elapsed());
         }
     }
 
@@ -383,7 +399,7 @@ pub(super) fn cancelled(why: Stop, attempts: u32) -> Failure {
 }
 
 /// What an endpoint is asked for at once at most where nobody says.
-fn most_at_once(call: &Call) -> usize {
+pub(super) fn most_at_once(call: &Call) -> usize {
     const MODEL: usize = 64;
     const SERVICE: usize = 16;
     match (&call.request, call.purpose, call.dialect) {
@@ -433,7 +449,7 @@ fn keep(call: &Call, response: &Response, Spent { usage, cost }: Spent) -> Resul
 }
 
 /// `None` where the row is not one that this version writes: the call is made again.
-fn restore(kept: Kept) -> Option<Response> {
+pub(super) fn restore(kept: Kept) -> Option<Response> {
     Some(Response {
         status: kept.status,
         headers: serde_json::from_str(&kept.headers).ok()?,

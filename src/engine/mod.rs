@@ -18,17 +18,19 @@ mod key;
 mod limiter;
 mod pack;
 mod plan;
+mod preview;
 mod retry;
 mod schedule;
 mod tape;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 pub use batch::Batcher;
 pub use caller::{Caller, CallerSettings};
 pub use cancel::{Cancel, Canceller, Stop, cancellation};
-pub use limiter::LimiterState;
 pub use plan::{Limits, Pace, Plan};
+pub use preview::{Forecast, Preview, Span, preview};
 pub use retry::RetryPolicy;
 pub use schedule::{EngineError, run};
 pub use tape::Tape;

@@ -13,7 +13,7 @@ use super::job::{Done, Job, broken, carry_out};
 use super::pack::Packs;
 use super::plan::Plan;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{CallCounts, Case, CaseId, Completion, Event, EventSink, Run, Spent, Usd};
+use crate::domain::{CallCounts, Case, CaseId, Completion, Event, EventSink, Run, ScoreCounts, SoFar, Spent, Usd};
 use crate::store::{ResultsWriter, RunBuilder, StoreError};
 
 /// What stops a run as a whole. A case's failure is an outcome, never this.
@@ -49,15 +49,14 @@ where
     let mut writer = ResultsWriter::create(results, &plan.header, plan.redactor.clone())?;
     let mut builder = RunBuilder::new(plan.header.clone());
     announce(&plan, events);
-    let mut totals = Spent::default();
-    let mut repairs = 0_u64;
+    let mut took = Took::default();
     let jobs = jobs(&plan, cases).take_while(|_| cancel.wish().is_none() && caller.ended().is_none());
     let packs = Arc::new(Packs::new(&plan));
     let pending = Pending::default();
     let mut done = stream::iter(told(jobs, &packs))
         .map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job, (pending.clone(), Arc::clone(&packs))))
         .buffered(packs.window(plan.limits.window()));
-    while let Some(finished) = next(&mut done, &pending, &caller, events).await {
+    while let Some(finished) = next(&mut done, &pending, &caller, &took, events).await {
         let Done { outcome, spent, repairs: more } = finished?;
         let (offset, line) = writer.append(&outcome)?;
         builder.outcome(&line, offset).map_err(|problem| StoreError::Corrupt {
@@ -65,12 +64,11 @@ where
             line: writer.outcomes(),
             problem,
         })?;
-        totals += spent;
-        repairs = repairs.saturating_add(more);
-        let outcome = Arc::new(outcome);
-        let Spent { usage, cost } = totals;
-        let calls = counts(&caller, repairs);
-        events.emit(Event::Finished { outcome, done: writer.outcomes(), calls, usage, cost });
+        took.spent += spent;
+        took.repairs = took.repairs.saturating_add(more);
+        took.scores += ScoreCounts::of(&outcome);
+        let so_far = took.so_far(&caller);
+        events.emit(Event::Finished { outcome: Arc::new(outcome), done: writer.outcomes(), so_far });
     }
     drop(done);
     let reason = incomplete(&plan, &caller, cancel, writer.outcomes());
@@ -78,9 +76,10 @@ where
         complete: reason.is_none(),
         reason,
         outcomes: writer.outcomes(),
-        calls: counts(&caller, repairs),
-        usage: totals.usage,
-        cost: totals.cost.map(|Usd(sum)| Usd((sum * 1e9).round() / 1e9)),
+        calls: took.calls(&caller),
+        usage: took.spent.usage,
+        cost: took.spent.cost.map(|Usd(sum)| Usd((sum * 1e9).round() / 1e9)),
+        scores: took.scores,
         elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
     writer.finish(&completion)?;
@@ -88,9 +87,24 @@ where
     Ok(builder.finish(Some(completion), Some(results.to_owned())))
 }
 
-/// The caller knows requests; that one of them asks for another form, only the judge knows.
-fn counts(caller: &Caller, repairs: u64) -> CallCounts {
-    CallCounts { repairs, ..caller.counts() }
+/// What the outcomes so far took and came to.
+#[derive(Default)]
+struct Took {
+    spent: Spent,
+    repairs: u64,
+    scores: ScoreCounts,
+}
+
+impl Took {
+    /// The caller knows requests; that one of them asks for another form, only the judge knows.
+    fn calls(&self, caller: &Caller) -> CallCounts {
+        CallCounts { repairs: self.repairs, ..caller.counts() }
+    }
+
+    fn so_far(&self, caller: &Caller) -> SoFar {
+        let Spent { usage, cost } = self.spent;
+        SoFar { calls: self.calls(caller), usage, cost, limits: caller.limits() }
+    }
 }
 
 /// Why a run is not complete; `None`: it is. What was planned is the sum of what came of it.
@@ -115,6 +129,7 @@ async fn next<S: Stream + Unpin>(
     done: &mut S,
     pending: &Pending,
     caller: &Caller,
+    took: &Took,
     events: &dyn EventSink,
 ) -> Option<S::Item> {
     let mut silent = Duration::ZERO;
@@ -125,7 +140,7 @@ async fn next<S: Stream + Unpin>(
             Err(_) if caller.waits_for_batches() => silent = Duration::ZERO,
             Err(_) => {
                 silent += SILENCE;
-                events.emit(Event::Waiting { silent, cases: pending.first(NAMED) });
+                events.emit(Event::Waiting { silent, cases: pending.first(NAMED), so_far: took.so_far(caller) });
             }
         }
     }

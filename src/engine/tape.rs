@@ -98,7 +98,7 @@ impl Tape {
             requests: count(&self.counts.requests),
             retries: count(&self.counts.retries),
             cache_hits: count(&self.counts.cache_hits),
-            repairs: 0,
+            ..CallCounts::default()
         };
         match self.played.as_ref().and_then(|cassette| Some((cassette, cassette.end()?))) {
             Some((cassette, end))

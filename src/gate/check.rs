@@ -2,6 +2,7 @@
 
 use super::policy::MetricPolicy;
 use super::settings::{KindSetting, MetricSettings, ModeSetting};
+use super::trials::TrialsRule;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{MetricSpec, ScoreKind};
 use crate::stats::decimal;
@@ -109,6 +110,16 @@ impl<'b> Checker<'b> {
             self.push(at, "conflicting-type", message, "remove `type` and `range`");
         }
         Some(declared)
+    }
+
+    /// How trials become a score.
+    pub(crate) fn trials(&mut self, at: &str, settings: &MetricSettings) -> TrialsRule {
+        let Some(text) = settings.trials.as_deref() else { return TrialsRule::default() };
+        TrialsRule::parse(text).unwrap_or_else(|| {
+            let help = "there are mean, median, majority, any, all, 2-of-3 and pass^3, with numbers of yours";
+            self.push(&format!("{at}/trials"), "wrong-value", format!("`{text}` says nothing about trials"), help);
+            TrialsRule::default()
+        })
     }
 
     /// Everything about one metric's rules.

@@ -35,14 +35,14 @@ pub fn fared(run: &Run, policy: &Policy) -> BTreeMap<CaseId, Fared> {
             }
             for (metric, (spec, rules)) in scene.metrics.iter().enumerate().filter(|(_, (_, rules))| rules.gate || !any)
             {
-                let Some(cell) = sheet.column(metric).get(at).copied() else { continue };
+                let Some(cell) = sheet.levels(metric).get(at).copied() else { continue };
                 let beyond = |limit: Option<f64>, wrong: std::cmp::Ordering| {
                     let limit = limit.and_then(Ratio::decimal);
                     cell.score().zip(limit).is_some_and(|(score, limit)| score.exact().compare(limit) == wrong)
                 };
                 let outside = beyond(rules.case_min, std::cmp::Ordering::Less)
                     || beyond(rules.case_max, std::cmp::Ordering::Greater);
-                let failed = || says(row, metric, spec) && case_passes(row, cell, metric, spec) == Some(false);
+                let failed = || says(row, metric, spec) && case_passes(row, cell, metric, (spec, rules)) == Some(false);
                 worst = worst.max(match cell {
                     Measured::Error(_) | Measured::Unusable(_) | Measured::Left => Fared::Errored,
                     Measured::Score(_) if outside || failed() => Fared::Failed,

@@ -34,6 +34,7 @@ mod standing;
 #[cfg(test)]
 mod tests;
 mod threshold;
+mod trials;
 mod word;
 
 pub use failed::{Fared, fared};

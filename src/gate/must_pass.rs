@@ -3,8 +3,10 @@
 use std::cmp::Ordering;
 
 use super::explain;
+use super::policy::MetricPolicy;
 use super::scene::{Finding, Scene};
 use super::sheet::{Measured, Sheet};
+use super::trials::TrialsRule;
 use crate::domain::{
     CaseId, CaseRecord, Cell, Direction, MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, Severity, TrialRecord,
 };
@@ -116,8 +118,13 @@ pub(crate) fn trial_passes(trial: &TrialRecord, metric: usize, spec: &MetricSpec
     }
 }
 
-/// A case's mean passes: the pass mark decides, else what the evaluator said of all its trials, else the middle of the scale.
-pub(crate) fn case_passes(row: &CaseRecord, cell: Measured, metric: usize, spec: &MetricSpec) -> Option<bool> {
+/// A case's score passes: the pass mark decides, else (of a mean) what the evaluator said of all its trials, else the middle of the scale.
+pub(crate) fn case_passes(
+    row: &CaseRecord,
+    cell: Measured,
+    metric: usize,
+    (spec, rules): (&MetricSpec, &MetricPolicy),
+) -> Option<bool> {
     let mean = cell.score()?;
     let said: Vec<Option<bool>> = row
         .trials
@@ -128,7 +135,7 @@ pub(crate) fn case_passes(row: &CaseRecord, cell: Measured, metric: usize, spec:
         })
         .collect();
     let all = said.iter().all(Option::is_some).then(|| said.iter().all(|passed| *passed == Some(true)));
-    Some(value_passes(mean.exact(), all, spec))
+    Some(value_passes(mean.exact(), all.filter(|_| rules.trials == TrialsRule::Mean), spec))
 }
 
 /// Statistics §12.1; an exact comparison, and equal to the mark passes.

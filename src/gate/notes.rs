@@ -3,8 +3,10 @@
 use super::BaselineState;
 use super::must_pass::{selected, value_passes};
 use super::not_worse::Compared;
+use super::policy::MetricPolicy;
 use super::scene::{Finding, Scene};
 use super::settings::{BreaksSetting, FailOrWarn, InconclusiveSetting};
+use super::trials::TrialsRule;
 use super::word::names;
 use crate::domain::{MetricSpec, Reason, RuleKind, Severity};
 use crate::stats::{Ratio, flake_rate, must_pass_false_alarm, total};
@@ -21,10 +23,25 @@ pub(crate) fn all(scene: &Scene<'_>, compared: &[Compared<'_>], findings: &[Find
     notes.extend(nothing_decides(scene));
     notes.extend(of_baseline(scene, findings));
     notes.extend(cases(scene));
+    notes.extend(trials(scene, compared));
     notes.extend(composition(scene, compared));
     notes.extend(must_pass(scene));
     notes.extend(tolerances(scene));
     notes
+}
+
+/// Limits that read something else than means say so, and that the comparison does not.
+fn trials(scene: &Scene<'_>, compared: &[Compared<'_>]) -> Option<String> {
+    let read = |(spec, rules): &(MetricSpec, MetricPolicy)| {
+        (rules.trials != TrialsRule::Mean)
+            .then(|| format!("{} reads {} of a case's trials", spec.name, rules.trials.word()))
+    };
+    let said: Vec<String> = scene.metrics.iter().filter_map(read).collect();
+    if said.is_empty() {
+        return None;
+    }
+    let rest = if compared.is_empty() { "" } else { "; the comparison with the baseline reads their mean" };
+    Some(format!("{}{rest}", said.join(", ")))
 }
 
 fn without_baseline(scene: &Scene<'_>, findings: &[Finding]) -> Option<String> {

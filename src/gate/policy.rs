@@ -8,6 +8,7 @@ use super::check::Checker;
 use super::settings::{
     BaselineSettings, BreaksSetting, FailOrWarn, GateSettings, InconclusiveSetting, MetricSettings, ModeSetting,
 };
+use super::trials::TrialsRule;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, MetricName, MetricSpec, ScoreKind};
 use crate::suite::{Block, Draft};
@@ -72,6 +73,7 @@ pub(crate) struct MetricPolicy {
     pub(crate) gate: bool,
     pub(crate) on_fail: FailOrWarn,
     pub(crate) mode: ModeSetting,
+    pub(crate) trials: TrialsRule,
     pub(crate) pass_rate: Option<f64>,
     pub(crate) case_min: Option<f64>,
     pub(crate) case_max: Option<f64>,
@@ -98,6 +100,7 @@ impl Default for MetricPolicy {
             gate: true,
             on_fail: FailOrWarn::Fail,
             mode: ModeSetting::Confident,
+            trials: TrialsRule::Mean,
             pass_rate: None,
             case_min: None,
             case_max: None,
@@ -294,6 +297,7 @@ impl MetricPolicy {
             gate: settings.gate.unwrap_or(default.gate),
             on_fail: settings.on_fail.unwrap_or_default(),
             mode: settings.mode.unwrap_or_default(),
+            trials: checker.trials(&at, settings),
             pass_rate: settings.pass_rate.as_ref().and_then(|rate| rate.min),
             case_min: settings.case_min,
             case_max: settings.case_max,

@@ -43,8 +43,7 @@ impl<'a> Scene<'a> {
                 (rules.apply(spec.clone()), rules)
             })
             .collect();
-        let specs: Vec<MetricSpec> = metrics.iter().map(|(spec, _)| spec.clone()).collect();
-        let sheets = sheets(run, &specs);
+        let sheets = sheets(run, &metrics);
         let (reference, unusable) = match state {
             BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => (None, None),
             BaselineState::Found(baseline) => match unfit(run, baseline, policy) {

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::policy::MetricPolicy;
+use super::trials::TrialsRule;
 use crate::domain::{CaseRecord, Cell, FailureKind, MetricSpec, Run, SkipReason, TargetName, TrialRecord};
 use crate::stats::CaseMean;
 
@@ -49,8 +51,10 @@ pub(crate) struct Sheet<'r> {
     pub(crate) rows: Vec<&'r CaseRecord>,
     /// Per row the index of its declared cluster.
     pub(crate) clusters: Vec<Option<usize>>,
-    /// Metric → row.
+    /// Metric → row: the means of the trials.
     pub(crate) columns: Vec<Vec<Measured>>,
+    /// The same as the limits read it; `None`: the means.
+    levels: Vec<Option<Vec<Measured>>>,
 }
 
 impl Sheet<'_> {
@@ -59,17 +63,29 @@ impl Sheet<'_> {
         self.columns.get(metric).map_or(&[], Vec::as_slice)
     }
 
+    /// The same as the metric's limits read it.
+    pub(crate) fn levels(&self, metric: usize) -> &[Measured] {
+        match self.levels.get(metric) {
+            Some(Some(levels)) => levels,
+            Some(None) | None => self.column(metric),
+        }
+    }
+
     /// (measured, planned) cells of one metric.
     pub(crate) fn share(&self, metric: usize) -> (u64, u64) {
-        let column = self.column(metric);
-        let count = |keep: fn(&&Measured) -> bool| column.iter().filter(keep).count() as u64;
-        (count(|cell| cell.score().is_some()), count(|cell| cell.planned()))
+        share(self.column(metric))
     }
 
     /// Why cells of one metric have no score: `3 timeout, 1 auth`, the most frequent first.
     pub(crate) fn troubles(&self, metric: usize) -> String {
         grouped(self.column(metric).iter().filter_map(|cell| cell.trouble()))
     }
+}
+
+/// (measured, planned) cells.
+pub(crate) fn share(column: &[Measured]) -> (u64, u64) {
+    let count = |keep: fn(&&Measured) -> bool| column.iter().filter(keep).count() as u64;
+    (count(|cell| cell.score().is_some()), count(|cell| cell.planned()))
 }
 
 /// `3 timeout, 1 auth`.
@@ -85,7 +101,7 @@ pub(crate) fn grouped<'w>(words: impl Iterator<Item = &'w str>) -> String {
 }
 
 /// The targets of a run: as the header lists them, then any others by name.
-pub(crate) fn sheets<'r>(run: &'r Run, specs: &[MetricSpec]) -> Vec<Sheet<'r>> {
+pub(crate) fn sheets<'r>(run: &'r Run, metrics: &[(MetricSpec, MetricPolicy)]) -> Vec<Sheet<'r>> {
     let mut targets = run.header.targets.clone();
     let known: BTreeSet<TargetName> = targets.iter().cloned().collect();
     let others: BTreeSet<TargetName> = run.cases.iter().map(|case| Arc::clone(&case.target)).collect();
@@ -98,49 +114,57 @@ pub(crate) fn sheets<'r>(run: &'r Run, specs: &[MetricSpec]) -> Vec<Sheet<'r>> {
         .into_iter()
         .map(|target| {
             let rows = rows.remove(&target).unwrap_or_default();
-            sheet(target, rows, specs)
+            sheet(target, rows, metrics)
         })
         .collect()
 }
 
-fn sheet<'r>(target: TargetName, mut rows: Vec<&'r CaseRecord>, specs: &[MetricSpec]) -> Sheet<'r> {
+fn sheet<'r>(target: TargetName, mut rows: Vec<&'r CaseRecord>, metrics: &[(MetricSpec, MetricPolicy)]) -> Sheet<'r> {
     rows.sort_by(|left, right| left.id.cmp(&right.id));
     let names: BTreeSet<&str> = rows.iter().filter_map(|row| row.cluster.as_deref()).collect();
     let position: BTreeMap<&str, usize> = names.into_iter().enumerate().map(|(at, name)| (name, at)).collect();
     let clusters = rows.iter().map(|row| position.get(row.cluster.as_deref()?).copied()).collect();
-    let columns = specs
-        .iter()
-        .enumerate()
-        .map(|(metric, spec)| rows.iter().map(|row| collapse(row, metric, spec)).collect())
+    let column = |metric: usize, spec: &MetricSpec, rule: TrialsRule| -> Vec<Measured> {
+        rows.iter().map(|row| collapse(row, metric, spec, rule)).collect()
+    };
+    let each = || metrics.iter().enumerate();
+    let columns = each().map(|(metric, (spec, _))| column(metric, spec, TrialsRule::Mean)).collect();
+    let levels = each()
+        .map(|(metric, (spec, rules))| (rules.trials != TrialsRule::Mean).then(|| column(metric, spec, rules.trials)))
         .collect();
-    Sheet { target, rows, clusters, columns }
+    Sheet { target, rows, clusters, columns, levels }
 }
 
 fn cell(trial: &TrialRecord, metric: usize) -> Option<Cell> {
     trial.cells.get(metric).copied().flatten()
 }
 
-/// Valid scores of a case, trial by trial. A value outside the metric's range is no score (statistics §1.3).
+/// Valid scores of a case, trial by trial.
 pub(crate) fn trial_scores(row: &CaseRecord, metric: usize, spec: &MetricSpec) -> Vec<f64> {
-    let mut trials: Vec<&TrialRecord> = row.trials.iter().collect();
-    trials.sort_by_key(|trial| trial.trial);
-    let scores = trials.into_iter().filter_map(|trial| match cell(trial, metric) {
-        Some(Cell::Value { value, .. }) if spec.kind.admits(value) => Some(value),
-        _ => None,
-    });
-    scores.collect()
+    trials(row, metric, spec).into_iter().flatten().collect()
 }
 
-fn collapse(row: &CaseRecord, metric: usize, spec: &MetricSpec) -> Measured {
-    if let Some(mean) = CaseMean::of(&trial_scores(row, metric, spec)) {
-        return Measured::Score(mean);
+/// The scores of a case, trial by trial; `None`: there is none. A value outside the metric's range is no score (statistics §1.3).
+fn trials(row: &CaseRecord, metric: usize, spec: &MetricSpec) -> Vec<Option<f64>> {
+    let mut trials: Vec<&TrialRecord> = row.trials.iter().collect();
+    trials.sort_by_key(|trial| trial.trial);
+    let score = |trial: &TrialRecord| match cell(trial, metric) {
+        Some(Cell::Value { value, .. }) if spec.kind.admits(value) => Some(value),
+        _ => None,
+    };
+    trials.into_iter().map(score).collect()
+}
+
+fn collapse(row: &CaseRecord, metric: usize, spec: &MetricSpec, rule: TrialsRule) -> Measured {
+    if let Some(score) = rule.score(&trials(row, metric, spec), spec) {
+        return Measured::Score(score);
     }
     let cells: Vec<Option<Cell>> = row.trials.iter().map(|trial| cell(trial, metric)).collect();
     let error = cells.iter().flatten().find_map(|cell| match cell {
         Cell::Error { kind, .. } => Some(*kind),
-        // It was not admitted, or it would have been a score.
-        Cell::Value { .. } => Some(FailureKind::NotAScore),
-        Cell::Unusable { .. } | Cell::Skipped(_) => None,
+        // It was not admitted.
+        Cell::Value { value, .. } if !spec.kind.admits(*value) => Some(FailureKind::NotAScore),
+        Cell::Value { .. } | Cell::Unusable { .. } | Cell::Skipped(_) => None,
     });
     if let Some(kind) = error {
         return Measured::Error(kind);

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::explain;
 use super::policy::{MetricPolicy, Percentile};
 use super::scene::{Finding, Scene, severity};
-use super::sheet::{Measured, Sheet};
+use super::sheet::{Measured, Sheet, share};
 use super::threshold::{Required, Sample};
 use crate::domain::{CaseId, MetricSpec, Reason, RuleKind, RuleVerdict};
 use crate::stats::{CaseMean, Ratio, SCALE};
@@ -54,10 +54,10 @@ fn each_case(
     rules: &MetricPolicy,
     bound: Required,
 ) -> Finding {
-    let (scored, planned) = sheet.share(metric);
+    let (scored, planned) = share(sheet.levels(metric));
     let mut failing: Vec<(CaseMean, CaseId)> = Vec::new();
     let mut worst: Option<CaseMean> = None;
-    for (row, cell) in sheet.rows.iter().zip(sheet.column(metric)) {
+    for (row, cell) in sheet.rows.iter().zip(sheet.levels(metric)) {
         let Measured::Score(mean) = cell else { continue };
         if worst.is_none_or(|worst| worse(bound, *mean, worst) == Ordering::Less) {
             worst = Some(*mean);

@@ -77,7 +77,7 @@ pub(crate) struct Sample<'s> {
 impl<'s> Sample<'s> {
     pub(crate) fn of(sheet: &Sheet<'_>, metric: usize, spec: &'s MetricSpec) -> Self {
         let mut sample = Self { spec, scored: Vec::new(), missing: Vec::new() };
-        for (cell, cluster) in sheet.column(metric).iter().zip(&sheet.clusters) {
+        for (cell, cluster) in sheet.levels(metric).iter().zip(&sheet.clusters) {
             match cell {
                 Measured::Score(mean) => sample.scored.push((*mean, *cluster)),
                 Measured::Error(_) | Measured::Unusable(_) | Measured::Left => sample.missing.push(*cluster),
@@ -217,9 +217,10 @@ pub(crate) fn findings(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize, leve
 /// Pass or fail of every scored case as a binary sample.
 fn passes<'s>(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize, passing: &'s MetricSpec) -> Sample<'s> {
     let mut sample = Sample { spec: passing, scored: Vec::new(), missing: Vec::new() };
-    let Some((spec, _)) = scene.metrics.get(metric) else { return sample };
-    for (row, (cell, cluster)) in sheet.column(metric).iter().zip(&sheet.clusters).enumerate() {
-        let passed = sheet.rows.get(row).and_then(|record| super::must_pass::case_passes(record, *cell, metric, spec));
+    let Some((spec, rules)) = scene.metrics.get(metric) else { return sample };
+    for (row, (cell, cluster)) in sheet.levels(metric).iter().zip(&sheet.clusters).enumerate() {
+        let passed =
+            sheet.rows.get(row).and_then(|record| super::must_pass::case_passes(record, *cell, metric, (spec, rules)));
         match (cell, passed.and_then(|passed| CaseMean::of(&[f64::from(u8::from(passed))]))) {
             (Measured::NotApplicable, _) => {}
             (_, Some(mean)) => sample.scored.push((mean, *cluster)),
@@ -285,16 +286,16 @@ fn wrong_side(
     rule: RuleKind,
     bound: Required,
 ) -> Vec<(CaseId, MetricName)> {
-    let Some((spec, _)) = scene.metrics.get(metric) else { return Vec::new() };
+    let Some((spec, rules)) = scene.metrics.get(metric) else { return Vec::new() };
     let wrong = |row: &CaseRecord, cell: Measured| {
         let mean = cell.score()?;
         let wrong = match rule {
-            RuleKind::PassRate => !super::must_pass::case_passes(row, cell, metric, spec)?,
+            RuleKind::PassRate => !super::must_pass::case_passes(row, cell, metric, (spec, rules))?,
             _ => !bound.holds(mean.exact()),
         };
         wrong.then_some(mean)
     };
-    let cells = sheet.rows.iter().zip(sheet.column(metric));
+    let cells = sheet.rows.iter().zip(sheet.levels(metric));
     let mut found: Vec<(CaseMean, &CaseId)> =
         cells.filter_map(|(row, cell)| Some((wrong(row, *cell)?, &row.id))).collect();
     found.sort_by(|left, right| {

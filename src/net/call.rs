@@ -82,6 +82,8 @@ pub struct Expected {
     pub completion_tokens: Option<u64>,
     /// The most that it may cost; `None` where no price is known.
     pub cost: Option<Usd>,
+    /// What it costs with a reply of one token; `None` where no price is known.
+    pub least_cost: Option<Usd>,
 }
 
 /// A request with all that the engine needs to carry it out.
@@ -201,6 +203,11 @@ pub trait Attempt: Send + Sync {
 
     /// Requests sent so far beyond one an attempt: to be counted and shown like any other.
     fn repeats(&self) -> u64 {
+        0
+    }
+
+    /// Requests sent so far to where redirects led: to be counted as requests, though none of them is a retry.
+    fn detours(&self) -> u64 {
         0
     }
 }

@@ -27,6 +27,8 @@ pub struct Client {
     resolver: Arc<Resolver>,
     env: Env,
     repeats: AtomicU64,
+    /// Requests to where redirects led.
+    detours: AtomicU64,
 }
 
 impl Client {
@@ -43,7 +45,7 @@ impl Client {
             .no_gzip()
             .build()
             .map_err(|error| ClientError::new(error.without_url().to_string()))?;
-        Ok(Self { http, resolver, env: env.clone(), repeats: AtomicU64::new(0) })
+        Ok(Self { http, resolver, env: env.clone(), repeats: AtomicU64::new(0), detours: AtomicU64::new(0) })
     }
 
     async fn carry_out(&self, call: &Call) -> Result<Response, Rejection> {
@@ -73,6 +75,7 @@ impl Client {
             let answer = self.send(call, request, &hop).await?;
             if redirect::is_redirect(answer.status(), answer.headers()) {
                 hop = redirect::next(call, &request.method, &hop, &answer)?;
+                self.detours.fetch_add(1, Ordering::Relaxed);
                 continue;
             }
             return complete(call, answer, &shown(&hop.url)).await;
@@ -105,6 +108,10 @@ impl Attempt for Client {
     /// Requests that met a pooled connection which had just been closed, and were sent once more.
     fn repeats(&self) -> u64 {
         self.repeats.load(Ordering::Relaxed)
+    }
+
+    fn detours(&self) -> u64 {
+        self.detours.load(Ordering::Relaxed)
     }
 }
 

@@ -50,7 +50,9 @@ pub(super) fn expected(bytes: usize, most: Option<u64>, price: Option<Price>, ro
         Route::Direct | Route::Control => Tariff::Direct,
         Route::Batch(_) => Tariff::Batch,
     };
-    Expected { prompt_tokens, completion_tokens: most, cost: price.and_then(|price| price.of(usage, tariff)) }
+    let cost = |usage: Usage| price.and_then(|price| price.of(usage, tariff));
+    let least_cost = cost(Usage { completion_tokens: 1, ..usage });
+    Expected { prompt_tokens, completion_tokens: most, cost: cost(usage), least_cost }
 }
 
 impl Price {

@@ -8,7 +8,8 @@
 //! and cases are put in order. Renderers only lay it out, and each sink takes only what its own function in [`escape`] made.
 //!
 //! Promise: every report of one run says the same numbers, and the same run gives the same bytes; no text from outside does
-//! anything in any of them. Nothing here opens a file but through [`TextSource`], and only `console` prints.
+//! anything in any of them. Nothing here opens a file but through [`TextSource`], and only `console` prints, and
+//! [`EventStream`] writes while a run goes on.
 //!
 //! Adding a format: a folder with its renderer, and a line in [`KINDS`].
 
@@ -16,6 +17,7 @@ mod change;
 mod clean;
 mod console;
 pub mod escape;
+mod events;
 mod json;
 mod junit;
 mod markdown;
@@ -32,6 +34,7 @@ mod tests;
 
 pub use clean::{CUT, Clean, Cleaner, cut};
 pub use console::{Progress, ProgressStyle, Screen, screen};
+pub use events::{EventStream, Outlet};
 pub use json::{StoredVerdict, VerdictFileError, read_verdict};
 pub use markdown::{MARKER_START, marker};
 pub use remark::{Remark, remarks};

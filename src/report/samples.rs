@@ -289,7 +289,7 @@ pub(super) fn failing() -> Sample {
         BrokenCase { current: Some(0.9), baseline: Some(0.1), case: "q003".into(), ..sample.verdict.broken[2].clone() };
     sample.verdict.fixed.push(fixed);
     let end = sample.run.completion.get_or_insert_default();
-    end.calls = CallCounts { requests: 283, retries: 3, cache_hits: 12, repairs: 1 };
+    end.calls = CallCounts { requests: 283, retries: 3, cache_hits: 12, repairs: 1, waits: 4, waited_ms: 2_500 };
     end.usage = Usage { prompt_tokens: 123_456, completion_tokens: 7_890 };
     end.cost = Some(Usd(0.1234));
     end.elapsed_ms = 83_000;

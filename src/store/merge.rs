@@ -336,6 +336,7 @@ fn end_of(sources: &[Source], outcomes: u64) -> Completion {
     let mut spent = Spent::default();
     for one in sources.iter().filter_map(|source| source.end.as_ref()) {
         end.calls += one.calls;
+        end.scores += one.scores;
         spent += Spent { usage: one.usage, cost: one.cost };
         end.elapsed_ms = end.elapsed_ms.max(one.elapsed_ms);
     }

@@ -36,7 +36,7 @@ pub use cassette::{
 pub use error::{BadLine, StoreError};
 pub use first_line::FileKind;
 pub use ledger::{
-    Account, Bill, EndpointAccount, Found, Kept, Ledger, LedgerMode, LedgerUse, PruneSettings, Pruned, Resumed,
+    Account, Bill, EndpointAccount, Found, Kept, Ledger, LedgerMode, LedgerUse, Peek, PruneSettings, Pruned, Resumed,
     Unfinished, account, prune,
 };
 pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};

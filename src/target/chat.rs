@@ -80,6 +80,10 @@ fn model(block: &Block, name: &str, context: &BuildContext<'_>, diagnostics: &mu
 }
 
 impl OneCall for Chat {
+    fn brings_contexts(&self) -> bool {
+        false
+    }
+
     fn call(&self, case: &Case, trial: u32) -> Result<Call, Failure> {
         let request = self.request(case, trial).map_err(|error| unfilled(&error))?;
         let mut call = self.model.chat.call(&request);

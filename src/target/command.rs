@@ -194,6 +194,10 @@ fn environment(block: &Block, written: BTreeMap<String, String>, diagnostics: &m
 }
 
 impl OneCall for Command {
+    fn brings_contexts(&self) -> bool {
+        self.paths.has_contexts()
+    }
+
     fn call(&self, case: &Case, trial: u32) -> Result<Call, Failure> {
         let request = self.request(case, trial).map_err(|error| unfilled(&error))?;
         Ok(Call {

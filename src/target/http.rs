@@ -239,6 +239,10 @@ fn with_content_type(
 }
 
 impl OneCall for Http {
+    fn brings_contexts(&self) -> bool {
+        self.paths.has_contexts()
+    }
+
     fn call(&self, case: &Case, trial: u32) -> Result<Call, Failure> {
         let request = self.request(case, trial).map_err(|error| unfilled(&error))?;
         stays_below(&request.url)?;

@@ -39,6 +39,11 @@ pub trait Target: Send + Sync {
         trial: u32,
         transport: &'a dyn Transport,
     ) -> BoxFuture<'a, Result<Answer, Failure>>;
+
+    /// True where its answers may come with passages that the case does not give.
+    fn brings_contexts(&self) -> bool {
+        true
+    }
 }
 
 /// A checked target, ready to use.

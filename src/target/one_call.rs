@@ -17,9 +17,16 @@ pub(super) trait OneCall: Send + Sync {
     /// # Errors
     /// A response that is no answer.
     fn read(&self, case: &Case, call: &Call, response: &Response) -> Result<Answer, Rejection>;
+
+    /// See [`Target::brings_contexts`].
+    fn brings_contexts(&self) -> bool;
 }
 
 impl<T: OneCall> Target for T {
+    fn brings_contexts(&self) -> bool {
+        OneCall::brings_contexts(self)
+    }
+
     fn ask<'a>(
         &'a self,
         case: &'a Case,

@@ -92,6 +92,11 @@ impl Paths {
         [answer, contexts, context_ids, prompt_tokens, completion_tokens].into_iter().any(Option::is_some)
     }
 
+    /// Whether passages are looked for.
+    pub(super) fn has_contexts(&self) -> bool {
+        self.contexts.is_some()
+    }
+
     fn contexts(&self, value: &Value) -> Result<Vec<Context>, String> {
         let mut contexts = match &self.contexts {
             Some(path) => items(path, value).into_iter().map(|item| context(path, item)).collect::<Result<_, _>>()?,

@@ -72,6 +72,7 @@ fn flags_stand_under_the_heading_of_their_file() {
         ("Run:", "--ledger"),
         ("Run:", "--record"),
         ("Run:", "--replay"),
+        ("Run:", "--events"),
         ("Gate:", "--baseline"),
         ("Report:", "--out"),
         ("Host:", "--no-comment"),

@@ -1,5 +1,6 @@
 //! Integration tests: one binary, a module per room. `support` holds what they share.
 
+mod accounts;
 #[cfg(unix)]
 mod action;
 mod baselines;
@@ -17,6 +18,7 @@ mod command;
 mod datasets;
 mod determinism;
 mod documents;
+mod events;
 mod examples;
 mod exit_codes;
 #[path = "support/fake_github.rs"]
@@ -49,4 +51,6 @@ mod selection;
 mod shards;
 #[path = "support/tls_server.rs"]
 mod tls_server;
+#[cfg(unix)]
+mod trials;
 mod verdicts;

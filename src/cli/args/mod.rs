@@ -37,7 +37,7 @@ const EXIT_CODES: &str = "Exit codes: 0 passed (or passed with a warning) · 1 t
 pub(super) enum Command {
     /// Evaluate, gate and report
     Run(RunArgs),
-    /// Validate a suite and its data without calling anything
+    /// Validate a suite and its data, and say what a run would take, without calling anything
     Check(CheckArgs),
     /// Gate from result files
     Compare(CompareArgs),
@@ -75,6 +75,9 @@ pub(super) struct CheckArgs {
     pub(super) input: SuiteInput,
     #[command(flatten)]
     pub(super) select: SelectArgs,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = StatsFormat::Human, help_heading = "General")]
+    pub(super) format: StatsFormat,
 }
 
 #[derive(Debug, Args)]

@@ -23,6 +23,10 @@ pub(in crate::cli) struct MeasureArgs {
     /// Take every answer from this cassette: no network, no keys; the ledger is off, as its answers may be newer than the recording
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) replay: Option<PathBuf>,
+    /// Write what happens while it happens into this file or named pipe, one JSON object a line (docs/events.md). `-` is standard output;
+    /// what people read then goes to standard error
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) events: Option<PathBuf>,
 }
 
 /// What to do where the cassette exists. The words are those of VCR; its mode `none` is `--replay`.

@@ -1,21 +1,28 @@
 //! `scoregate check [SUITE]`
 
-use crate::cli::args::{CheckArgs, SuiteInput};
+use serde_json::{Value, json};
+
+use super::run::{asks, budget};
+use crate::cli::args::{CheckArgs, StatsFormat, SuiteInput};
+use crate::cli::cost::Cost;
 use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
-use crate::cli::prepare::prepare;
-use crate::cli::{reference, screen};
+use crate::cli::prepare::{Prepared, prepare};
+use crate::cli::{ledger, reference, screen};
 use crate::domain::Env;
-use crate::engine::Plan;
+use crate::engine::{Plan, preview};
 use crate::evaluator::Way;
 use crate::report::escape::terminal;
+use crate::store::Peek;
 use crate::text::number::counted;
 
+/// Version of the JSON.
+const SCHEMA: u32 = 1;
 /// Characters of the suite's name.
 const NAME: usize = 200;
 
 pub(in crate::cli) fn execute(args: &CheckArgs, env: &Env) -> Result<Ending, Failed> {
-    let CheckArgs { input: SuiteInput { suite }, select } = args;
+    let CheckArgs { input: SuiteInput { suite }, select, format } = args;
     let prepared = prepare(suite, select, env)?;
     let plan = &prepared.plan;
     let baseline = reference::of_suite(&prepared.suite, &prepared.policy);
@@ -24,36 +31,89 @@ pub(in crate::cli) fn execute(args: &CheckArgs, env: &Env) -> Result<Ending, Fai
         told.map_texts(|text| plan.redactor.redact(text));
         screen::diagnostics(&told);
     }
+    let cost = foresee(&prepared).map_err(|failed| failed.masked(&plan.redactor))?;
+    if let Some(trouble) = cost.as_ref().and_then(|cost| cost.preview.trouble.as_ref()) {
+        let trouble = plan.redactor.redact(&trouble.to_string());
+        screen::message(&format!("warning: what is kept could not be looked up, and counts as not kept: {trouble}"));
+    }
+    match format {
+        StatsFormat::Human => {
+            screen::out(&shown(&prepared));
+            if let Some(cost) = &cost {
+                screen::out(&cost.shown(&plan.redactor));
+            }
+        }
+        StatsFormat::Json => screen::data(&format!("{:#}\n", object(&prepared, cost.as_ref()))),
+    }
+    Ok(Ending::printed())
+}
+
+/// What a run would take; `None` where it calls nobody.
+fn foresee(prepared: &Prepared) -> Result<Option<Cost>, Failed> {
+    let Prepared { suite, dataset, plan, .. } = prepared;
+    if plan.targets.iter().all(|target| target.free) && !plan.evaluators.iter().any(asks) {
+        return Ok(None);
+    }
+    let peek = Peek::open(&suite.run.ledger, ledger::mode(suite, None), suite.run.ledger_ttl)?;
+    let looked_at = peek.is_some();
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.map_err(|error| Failed::CouldNot(format!("could not start: {error}")))?;
+    let shards = plan.header.shard.map_or(1, |part| part.shard.total() as usize);
+    let preview = runtime.block_on(preview(plan, dataset.cases(), peek, shards))?;
+    Ok(Some(Cost { preview, budget: budget(suite.run.budget, plan.header.shard), looked_at }))
+}
+
+fn shown(prepared: &Prepared) -> String {
+    let Prepared { suite, plan, .. } = prepared;
     let metrics = plan.evaluators.len() as u64;
-    screen::out(&format!(
+    let mut text = format!(
         "{}: {}, {}, {}, {} a case: {}, {}\n",
-        terminal(&plan.redactor.redact(&prepared.suite.name), NAME),
+        terminal(&plan.redactor.redact(&suite.name), NAME),
         counted(plan.header.cases, "case", "cases"),
         counted(plan.targets.len() as u64, "target", "targets"),
         counted(metrics, "metric", "metrics"),
         counted(u64::from(plan.limits.trials), "trial", "trials"),
         counted(plan.header.outcomes(), "answer", "answers"),
         counted(plan.header.outcomes().saturating_mul(metrics), "score", "scores"),
-    ));
+    );
     let header = &plan.header;
     if let Some(selection) = &header.selection {
         let cases = header.shard.map_or(header.cases, |part| part.of);
         let by = plan.redactor.redact(&selection.by.join(" "));
-        screen::out(&format!("{} ({})\n", selection.words(cases), terminal(&by, NAME)));
+        text.push_str(&format!("{} ({})\n", selection.words(cases), terminal(&by, NAME)));
     }
     if let Some(part) = header.shard {
         let of = counted(part.of, "case", "cases");
         let workers = plan.limits.workers;
         let at_once =
             workers.map_or_else(String::new, |workers| format!(", {workers} calls at once for each endpoint"));
-        screen::out(&format!("shard {}: {} of {of}{at_once}\n", part.shard, header.cases));
+        text.push_str(&format!("shard {}: {} of {of}{at_once}\n", part.shard, header.cases));
     }
-    packs(plan);
-    Ok(Ending::printed())
+    packs(plan, &mut text);
+    text
+}
+
+fn object(prepared: &Prepared, cost: Option<&Cost>) -> Value {
+    let Prepared { suite, plan, .. } = prepared;
+    let header = &plan.header;
+    let names = |names: Vec<&str>| -> Vec<String> { names.iter().map(|name| plan.redactor.redact(name)).collect() };
+    let metrics = plan.evaluators.len() as u64;
+    json!({
+        "schema": SCHEMA,
+        "suite": plan.redactor.redact(&suite.name),
+        "cases": header.cases,
+        "targets": names(plan.targets.iter().map(|target| &*target.name).collect()),
+        "metrics": names(plan.evaluators.iter().map(|evaluator| &*evaluator.spec.name).collect()),
+        "trials": plan.limits.trials,
+        "answers": header.outcomes(),
+        "scores": header.outcomes().saturating_mul(metrics),
+        "shard": header.shard,
+        "cost": cost.map(|cost| cost.object(&plan.redactor)),
+    })
 }
 
 /// What `run.batch_size` saves, as far as that is known before anybody answers.
-fn packs(plan: &Plan) {
+fn packs(plan: &Plan, text: &mut String) {
     let sides = (plan.targets.len() as u64).saturating_mul(u64::from(plan.limits.trials));
     for evaluator in &plan.evaluators {
         let Way::Asking(asking) = &evaluator.way else { continue };
@@ -61,7 +121,7 @@ fn packs(plan: &Plan) {
         let alone = plan.header.outcomes();
         let packed = packing.requests(plan.header.cases).saturating_mul(sides);
         let name = plan.redactor.redact(&evaluator.spec.name);
-        screen::out(&format!(
+        text.push_str(&format!(
             "{}: {} questions in a request: {} instead of {alone}, about {} less; what a pack leaves in doubt is asked \
              again alone\n",
             terminal(&name, NAME),

@@ -12,13 +12,14 @@ use crate::cli::args::{GateArgs, HostArgs, LedgerChoice, MeasureArgs, ReportArgs
 use crate::cli::cassette::{self, Source};
 use crate::cli::conclude::Measured;
 use crate::cli::ending::Ending;
+use crate::cli::events::Events;
 use crate::cli::failure::Failed;
 use crate::cli::prepare::{Prepared, divided, prepare};
 use crate::cli::publish::Comment;
 use crate::cli::signals::Caught;
-use crate::cli::{clock, ledger, publish, reference, reports, screen, signals};
+use crate::cli::{clock, events, ledger, publish, reference, reports, screen, signals};
 use crate::dataset::Dataset;
-use crate::domain::{Env, Event, EventSink, FailureKind, Part, RetryClass, Run};
+use crate::domain::{Env, Event, EventSink, FailureKind, Part, Redactor, RetryClass, Run};
 use crate::engine::{self, Batcher, Caller, CallerSettings, Cancel, Pace, Plan, RetryPolicy, Stop, Tape, cancellation};
 use crate::evaluator;
 use crate::gate::BaselineState;
@@ -31,12 +32,13 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
     let RunArgs {
         input: SuiteInput { suite: file },
         select,
-        measure: MeasureArgs { workers, ledger, record, record_mode, replay },
+        measure: MeasureArgs { workers, ledger, record, record_mode, replay, events },
         gate: GateArgs { baseline },
         report: ReportArgs { out },
         host: HostArgs { no_comment },
     } = args;
     let since = clock::written(clock::now());
+    let outlet = events.as_deref().map(events::outlet);
     let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let stop = |failed: Failed| {
         // The comment belongs to who joins the shards.
@@ -50,7 +52,15 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         Some(_) => prepare(file, select, &env.clone().with_stand_ins()),
         None => prepare(file, select, env),
     };
-    let mut prepared = prepared.map_err(stop)?;
+    let mut prepared = match prepared {
+        Ok(prepared) => prepared,
+        Err(failed) => {
+            // Its texts are masked already.
+            let ended = Err(stop(failed));
+            Events::open(outlet, &Redactor::default()).end(&ended);
+            return ended;
+        }
+    };
     if let Some(workers) = workers.map(usize::from).and_then(NonZeroUsize::new) {
         prepared.plan.limits.workers = Some(divided(workers, prepared.plan.header.shard));
     }
@@ -61,9 +71,12 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         (None, Some(path)) => Source::Outside { ledger: *ledger, record: Some((path, *record_mode)) },
         (None, None) => Source::Outside { ledger: *ledger, record: None },
     };
-    let to = Destination { folder: &folder, comment, since: &since };
+    let events = Events::open(outlet, &redactor);
+    let to = Destination { folder: &folder, comment, since: &since, events: &events };
     let ended = carry_out(prepared, baseline.as_deref(), source, &to, env);
-    ended.map_err(|failed| stop(failed.masked(&redactor)))
+    let ended = ended.map_err(|failed| stop(failed.masked(&redactor)));
+    events.end(&ended);
+    ended
 }
 
 /// Where the results go.
@@ -72,6 +85,7 @@ struct Destination<'a> {
     comment: Comment,
     /// When the run began.
     since: &'a str,
+    events: &'a Events,
 }
 
 /// Measures, judges, reports, publishes.
@@ -82,7 +96,7 @@ fn carry_out(
     to: &Destination<'_>,
     env: &Env,
 ) -> Result<Ending, Failed> {
-    let Destination { folder, comment, since } = *to;
+    let Destination { folder, comment, since, events } = *to;
     let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
     let redactor = plan.redactor.clone();
     let baseline = match baseline {
@@ -102,7 +116,8 @@ fn carry_out(
     let _alone = reports::hold(folder)?;
     let tape = source.tape(&plan.header, &redactor)?;
     // Signals are heard to the end of the reports.
-    let (run, caught, _listening) = measure(&suite, &dataset, plan, source.ledger(), tape.as_ref(), folder, env)?;
+    let (run, caught, _listening) =
+        measure(&suite, &dataset, plan, source.ledger(), tape.as_ref(), (folder, events), env)?;
     let recorded = tape.as_deref().map_or(Ok(()), |tape| cassette::ended(tape, &run));
     let measured = Measured {
         run: &run,
@@ -127,7 +142,7 @@ fn measure(
     plan: Plan,
     choice: Option<LedgerChoice>,
     tape: Option<&Arc<Tape>>,
-    folder: &Path,
+    (folder, stream): (&Path, &Events),
     env: &Env,
 ) -> Result<(Run, Caught, Runtime), Failed> {
     // Recorded answers cost nothing, so there is nothing to keep and nobody to call.
@@ -153,9 +168,10 @@ fn measure(
         let progress = report::Progress::stderr(progress_style(env), plan.redactor.clone());
         // A run that an endpoint would not answer has not ended: the same command goes on with it.
         let stopped = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&stopped);
+        let (seen, stream) = (Arc::clone(&stopped), stream.clone());
         let events: Arc<dyn EventSink> = Arc::new(move |event: Event| {
             seen.fetch_or(matches!(event, Event::EndpointStopped { .. }), Ordering::Relaxed);
+            stream.emit(event.clone());
             progress.emit(event);
         });
         if let Some(ledger) = &ledger {
@@ -197,7 +213,7 @@ fn measure(
 }
 
 /// What a shard may spend of what the run may; the time is everybody's.
-fn budget(whole: Budget, part: Option<Part>) -> Budget {
+pub(super) fn budget(whole: Budget, part: Option<Part>) -> Budget {
     let Some(Part { shard, of: _ }) = part else { return whole };
     let Budget { usd, tokens, requests, time } = whole;
     Budget {
@@ -235,7 +251,7 @@ fn watch(ledger: &Arc<Ledger>, cancel: Cancel) {
     });
 }
 
-fn asks(evaluator: &evaluator::Ready) -> bool {
+pub(super) fn asks(evaluator: &evaluator::Ready) -> bool {
     matches!(evaluator.way, evaluator::Way::Asking(_))
 }
 

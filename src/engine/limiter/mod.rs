@@ -15,14 +15,15 @@ mod simulated;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
 pub(in crate::engine) use self::concurrency::Ceiling;
 pub(in crate::engine) use self::core::Landing;
 use self::core::{Admission, Core, Load};
-use crate::domain::{EndpointLimits, Failure, FailureKind, RateHint};
+use super::waits::Waits;
+use crate::domain::{EndpointLimits, Failure, FailureKind, LimiterState, RateHint};
 
 /// The limits of one endpoint, shared by everything that calls it.
 pub(super) struct Limiter {
@@ -31,15 +32,8 @@ pub(super) struct Limiter {
     /// Wakes the first one: a place is free, or something was learned.
     changed: Notify,
     core: Mutex<Core>,
-}
-
-/// How an endpoint stands, for progress.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LimiterState {
-    pub in_flight: usize,
-    pub limit: usize,
-    /// Requests a second, where a pace is held.
-    pub rate: Option<f64>,
+    /// How long the first in the queue was held back by a pace or a moment that the server named.
+    held: Waits,
 }
 
 impl Limiter {
@@ -49,6 +43,7 @@ impl Limiter {
             turn: tokio::sync::Mutex::const_new(()),
             changed: Notify::new(),
             core: Mutex::new(Core::new(limits, ceiling, Instant::now())),
+            held: Waits::default(),
         }
     }
 
@@ -64,6 +59,8 @@ impl Limiter {
         #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
         let tokens = tokens as f64;
         let _turn = self.turn.lock().await;
+        // Counted however the waiting ends.
+        let mut held = Held { waits: &self.held, time: Duration::ZERO };
         loop {
             let admission = {
                 let mut core = self.core();
@@ -76,10 +73,12 @@ impl Limiter {
                 Admission::Go(load) => return Ok(Permit { limiter: self, load: Some(load) }),
                 Admission::Full => self.changed.notified().await,
                 Admission::At(moment) => {
+                    let since = Instant::now();
                     tokio::select! {
                         () = tokio::time::sleep_until(moment.into()) => {}
                         () = self.changed.notified() => {}
                     }
+                    held.time = held.time.saturating_add(since.elapsed());
                 }
             }
         }
@@ -102,6 +101,11 @@ impl Limiter {
         first
     }
 
+    /// What the first in the queue waited for the limits so far.
+    pub(super) fn held(&self) -> &Waits {
+        &self.held
+    }
+
     pub(super) fn state(&self) -> LimiterState {
         let (in_flight, limit, rate) = self.core().state();
         LimiterState { in_flight, limit, rate }
@@ -111,6 +115,18 @@ impl Limiter {
 fn stopped(core: &Core) -> Option<Failure> {
     let (kind, why) = core.stopped()?;
     Some(Failure::infra(*kind, format!("not evaluated: the endpoint was stopped because {why}")))
+}
+
+/// The waiting of the first in the queue for one place.
+struct Held<'a> {
+    waits: &'a Waits,
+    time: Duration,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.waits.add(self.time);
+    }
 }
 
 /// A place in flight. Given back with what the call came to, or without a word when dropped.
@@ -157,6 +173,15 @@ impl Limiters {
             Arc::new(Limiter::new(limits, ceiling))
         });
         Arc::clone(limiter)
+    }
+
+    /// Waits for the limits of all endpoints: how many, and their time together.
+    pub(super) fn held(&self) -> (u64, Duration) {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known
+            .values()
+            .map(|limiter| limiter.held().so_far())
+            .fold((0, Duration::ZERO), |sum, one| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1)))
     }
 
     /// Calls in flight and calls at once over all endpoints, and the rate where one endpoint alone holds a pace.

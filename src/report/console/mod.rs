@@ -6,6 +6,7 @@
 mod cases;
 mod pace;
 mod progress;
+mod rate;
 mod table;
 mod wrap;
 

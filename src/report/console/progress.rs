@@ -1,7 +1,7 @@
 //! Live progress: a bar on a terminal, plain lines in a log (F39).
 //!
-//! Lines say how much is done, at what rate, how long it will take, errors, retries and cost; from ten seconds of silence on they
-//! name the cases that are waited for. A log never gets more than a thousand lines.
+//! Both say how much is done, at what rate, how long it will take, the calls in flight of those that may be, errors, retries, answers
+//! from the ledger and cost; from ten seconds of silence on, lines name the cases that are waited for. A log never gets more than a thousand lines.
 
 use std::io::Write;
 use std::sync::Mutex;
@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle as BarStyle};
 
 use super::pace::Pace;
-use crate::domain::{CallCounts, Event, EventSink, Measurement, Outcome, Redactor, Usage, Usd};
+use super::rate::Rate;
+use crate::domain::{Event, EventSink, Measurement, Outcome, Redactor, SoFar, Usd};
 use crate::report::clean::Cleaner;
 use crate::report::escape::terminal_line;
 use crate::text::number;
@@ -45,9 +46,8 @@ struct State {
     planned: u64,
     done: u64,
     errors: u64,
-    calls: CallCounts,
-    usage: Usage,
-    cost: Option<Usd>,
+    so_far: SoFar,
+    rate: Rate,
     lines: usize,
     retried: Option<Duration>,
     waited: Option<Duration>,
@@ -77,9 +77,8 @@ impl Progress {
             planned: 0,
             done: 0,
             errors: 0,
-            calls: CallCounts::default(),
-            usage: Usage::default(),
-            cost: None,
+            so_far: SoFar::default(),
+            rate: Rate::default(),
             lines: 0,
             retried: None,
             waited: None,
@@ -103,17 +102,15 @@ impl Progress {
                     state.line(&format!("measuring {cases}{trials}{targets}, {metrics}"));
                 }
             }
-            Event::Finished { outcome, done, calls, usage, cost } => {
-                (state.done, state.calls, state.usage, state.cost) = (done, calls, usage, cost);
+            Event::Finished { outcome, done, so_far } => {
+                (state.done, state.so_far) = (done, so_far);
+                state.rate.see(now, done, so_far.calls.requests);
                 state.count(&outcome);
                 if state.style == ProgressStyle::Lines && state.pace.due(now, done, state.planned) {
                     let line = state.progress(now);
                     state.line(&line);
                 }
-                if let Some(bar) = &state.bar {
-                    bar.set_position(done);
-                    bar.set_message(state.counts());
-                }
+                state.draw(now);
             }
             Event::Retried { endpoint, what, wait } => {
                 let quiet = state.retried.is_some_and(|last| now.saturating_sub(last) < Duration::from_secs(10));
@@ -126,7 +123,9 @@ impl Progress {
             Event::EndpointStopped { endpoint, why } => {
                 self.say(state, &format!("{endpoint} will be asked no more: {why}"));
             }
-            Event::Waiting { silent, cases } => {
+            Event::Waiting { silent, cases, so_far } => {
+                state.so_far = so_far;
+                state.draw(now);
                 let quiet = state.waited.is_some_and(|last| now.saturating_sub(last) < Duration::from_secs(10));
                 if !quiet {
                     state.waited = Some(now);
@@ -134,7 +133,9 @@ impl Progress {
                     let more = cases.len().saturating_sub(NAMED);
                     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                     let silent = number::duration(silent);
-                    self.say(state, &format!("nothing finished for {silent}; waiting for {}{more}", names.join(", ")));
+                    let names = names.join(", ");
+                    let calls = state.in_flight().map(|calls| format!(" ({calls})")).unwrap_or_default();
+                    self.say(state, &format!("nothing finished for {silent}; waiting for {names}{more}{calls}"));
                 }
             }
             Event::Cancelled { signal } => self.say(state, &format!("{signal}: no new calls; writing what is there")),
@@ -161,12 +162,21 @@ impl EventSink for Progress {
 
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-    let form = "{bar:30.cyan/dim} {pos}/{len}  {per_sec:.dim}  {msg}  {eta:.dim} left";
+    let form = "{bar:30.cyan/dim} {wide_msg}";
     if let Ok(style) = BarStyle::with_template(form) {
         bar.set_style(style.progress_chars("━╸─"));
     }
     bar.enable_steady_tick(Duration::from_millis(250));
     bar
+}
+
+/// `3.5 a second`, `0.8 a minute`
+fn speed(each_second: f64) -> String {
+    if each_second >= 1.0 {
+        format!("{each_second:.1} a second")
+    } else {
+        format!("{:.1} a minute", each_second * 60.0)
+    }
 }
 
 impl State {
@@ -176,23 +186,39 @@ impl State {
         self.errors += u64::from(failed);
     }
 
+    /// Brings the bar up to date; its words are those of the lines.
+    fn draw(&self, now: Duration) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(self.done);
+            bar.set_message(self.progress(now));
+        }
+    }
+
+    /// `7 of 16 calls in flight`; `None` before anybody is called.
+    fn in_flight(&self) -> Option<String> {
+        let limits = self.so_far.limits;
+        let (now, most) = (number::count(limits.in_flight as u64), number::count(limits.limit as u64));
+        (limits.limit > 0).then(|| format!("{now} of {most} calls in flight"))
+    }
+
     /// `2 errors, 3 retries, $0.12`; empty where all is well.
     fn counts(&self) -> String {
         let mut parts = Vec::new();
         if self.errors > 0 {
             parts.push(number::counted(self.errors, "error", "errors"));
         }
-        if self.calls.retries > 0 {
-            parts.push(number::counted(self.calls.retries, "retry", "retries"));
+        let SoFar { calls, cost, .. } = self.so_far;
+        if calls.retries > 0 {
+            parts.push(number::counted(calls.retries, "retry", "retries"));
         }
-        if self.calls.cache_hits > 0 {
-            parts.push(format!("{} from the ledger", number::count(self.calls.cache_hits)));
+        if calls.cache_hits > 0 {
+            parts.push(format!("{} from the ledger", number::count(calls.cache_hits)));
         }
-        parts.extend(self.cost.filter(|Usd(spent)| *spent > 0.0).map(|Usd(dollars)| number::money(dollars)));
+        parts.extend(cost.filter(|Usd(spent)| *spent > 0.0).map(|Usd(dollars)| number::money(dollars)));
         parts.join(", ")
     }
 
-    /// `70/140 (50%), 3.5 a second, 20.0 s left, 2 errors`
+    /// `70/140 (50%), 3.5 a second, about 20.0 s left, 7 of 16 calls in flight (3.6 a second), 2 errors`
     fn progress(&self, now: Duration) -> String {
         let mut line = format!(
             "{}/{} ({})",
@@ -200,17 +226,18 @@ impl State {
             number::count(self.planned),
             number::rate(self.done, self.planned)
         );
-        let seconds = now.as_secs_f64();
-        if self.done > 0 && seconds > 0.0 {
-            let rate = self.done as f64 / seconds;
-            line.push_str(&if rate >= 1.0 {
-                format!(", {rate:.1} a second")
-            } else {
-                format!(", {:.1} a minute", rate * 60.0)
-            });
-            let left = self.planned.saturating_sub(self.done) as f64 / rate;
+        let pace = self.rate.at(now);
+        if pace.outcomes > 0.0 {
+            line.push_str(&format!(", {}", speed(pace.outcomes)));
+            let left = self.planned.saturating_sub(self.done) as f64 / pace.outcomes;
             if let (true, Ok(left)) = (self.done < self.planned, Duration::try_from_secs_f64(left)) {
                 line.push_str(&format!(", about {} left", number::duration(left)));
+            }
+        }
+        if let Some(calls) = self.in_flight() {
+            line.push_str(&format!(", {calls}"));
+            if pace.calls > 0.0 {
+                line.push_str(&format!(" ({})", speed(pace.calls)));
             }
         }
         let counts = self.counts();

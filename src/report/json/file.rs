@@ -58,6 +58,9 @@ pub(super) struct VerdictFileV1 {
     calls: Option<CallCounts>,
     usage: Option<Usage>,
     cost_usd: Option<Usd>,
+    /// Share of the planned cells without a score; `null`: none was planned.
+    #[serde(default)]
+    unmeasured: Option<f64>,
 }
 
 impl VerdictFileV1 {
@@ -86,6 +89,7 @@ impl VerdictFileV1 {
             calls: end.map(|end| end.calls),
             usage: end.map(|end| end.usage),
             cost_usd: end.and_then(|end| end.cost).filter(|cost| cost.0.is_finite()),
+            unmeasured: verdict.cases.unmeasured(),
         }
     }
 

@@ -1,7 +1,8 @@
 //! `verdict.json`: the verdict for machines (design §5), and the way back.
 //!
 //! Strict: no NaN, no Infinity; where a rule has no number there is `null`, and `why_null` says why. Keys have a fixed order, texts
-//! are exact but for masked secrets. There is no time in it: equal runs give equal bytes.
+//! are exact but for masked secrets. There is no time in it but what was waited (`calls.waited_ms`): equal runs give equal
+//! bytes.
 
 mod file;
 mod rule;

@@ -67,11 +67,13 @@ pub(super) struct Growing {
     from: usize,
     totals: Totals,
     head: Option<BytesStart<'static>>,
+    /// Of the suite itself.
+    properties: Vec<(&'static str, String)>,
 }
 
 impl Growing {
-    pub(super) fn new(body: &[u8]) -> Self {
-        Self { from: body.len(), totals: Totals::default(), head: None }
+    pub(super) fn new(body: &[u8], properties: Vec<(&'static str, String)>) -> Self {
+        Self { from: body.len(), totals: Totals::default(), head: None, properties }
     }
 
     /// Appends the test cases of the suite in `plain`, in our dialect.
@@ -126,10 +128,11 @@ impl Growing {
     /// Puts the first and the last line around the parts; returns what is in them.
     pub(super) fn end(self, body: &mut Vec<u8>) -> Result<Totals, String> {
         let head = suite(&self.head.ok_or("a suite without a part")?, &self.totals)?;
-        let empty = body.len() == self.from;
-        let mut writer = Writer::new(vec![b'\n']);
+        let empty = body.len() == self.from && self.properties.is_empty();
+        let mut writer = Writer::new_with_indent(vec![b'\n'], b' ', 2);
         let head = if empty { Event::Empty(head) } else { Event::Start(head) };
         writer.write_event(head).map_err(|error| error.to_string())?;
+        write_properties(&mut writer, &self.properties)?;
         drop(body.splice(self.from..self.from, writer.into_inner()));
         if !empty {
             body.extend_from_slice(b"\n</testsuite>");
@@ -173,16 +176,25 @@ fn open(
         return write(Event::Empty(element));
     }
     write(Event::Start(element))?;
-    if !properties.is_empty() {
-        write(Event::Start(BytesStart::new("properties")))?;
-        for (name, value) in properties {
-            write(Event::Empty(
-                BytesStart::new("property").with_attributes([("name", *name), ("value", value.as_str())]),
-            ))?;
-        }
-        write(Event::End(BytesEnd::new("properties")))?;
+    write_properties(writer, properties)?;
+    if !empty {
+        return Ok(());
     }
-    if empty { write(Event::End(BytesEnd::new("testcase"))) } else { Ok(()) }
+    writer.write_event(Event::End(BytesEnd::new("testcase"))).map_err(|error| error.to_string())
+}
+
+/// Nothing where there are none.
+fn write_properties(writer: &mut Writer<Vec<u8>>, properties: &[(&'static str, String)]) -> Result<(), String> {
+    if properties.is_empty() {
+        return Ok(());
+    }
+    let mut write = |event: Event<'_>| writer.write_event(event).map_err(|error| error.to_string());
+    write(Event::Start(BytesStart::new("properties")))?;
+    for (name, value) in properties {
+        let property = BytesStart::new("property").with_attributes([("name", *name), ("value", value.as_str())]);
+        write(Event::Empty(property))?;
+    }
+    write(Event::End(BytesEnd::new("properties")))
 }
 
 /// An attribute's value; empty where there is none.

@@ -5,7 +5,7 @@ use junit_report::{Duration, TestCase, TestResult};
 use super::Part;
 use super::dialect::{Extra, cdata};
 use super::label::{Labels, Taken};
-use crate::domain::{Comparison, RuleKind, Severity};
+use crate::domain::{CallCounts, Comparison, RuleKind, Severity};
 use crate::report::clean::Clean;
 use crate::report::escape::{xml_attribute, xml_body};
 use crate::report::view::View;
@@ -47,6 +47,26 @@ pub(super) fn suite(view: &View<'_>, labels: &Labels) -> Part {
         suite.extras.push(Extra::default());
     }
     suite
+}
+
+/// What the run took and what it did not measure: no retry is silent.
+pub(super) fn effort(view: &View<'_>) -> Vec<(&'static str, String)> {
+    let mut properties = Vec::new();
+    if let Some(end) = &view.run.completion {
+        let CallCounts { requests, retries, cache_hits, repairs, waits, waited_ms } = end.calls;
+        for (name, number) in [
+            ("requests", requests),
+            ("retries", retries),
+            ("cache_hits", cache_hits),
+            ("repairs", repairs),
+            ("waits", waits),
+            ("waited_ms", waited_ms),
+        ] {
+            properties.push((name, number.to_string()));
+        }
+    }
+    properties.extend(view.verdict.cases.unmeasured().map(|share| ("unmeasured", number::exact(share))));
+    properties
 }
 
 /// A rule fails where it makes the build fail, by evidence or for want of it.

@@ -24,17 +24,18 @@ pub(super) fn render(view: &View<'_>, settings: &ReportSettings) -> Result<Vec<u
     let mut body = Vec::new();
     let mut totals = Totals::default();
     let strict = settings.junit_strict;
-    let mut grow = |fill: &mut dyn FnMut(&mut Write<'_>) -> Result<(), String>| -> Result<(), String> {
-        let mut growing = Growing::new(&body);
+    type Fill<'f> = dyn FnMut(&mut Write<'_>) -> Result<(), String> + 'f;
+    let mut grow = |properties, fill: &mut Fill<'_>| -> Result<(), String> {
+        let mut growing = Growing::new(&body, properties);
         fill(&mut |part| write(part, strict, &mut growing, &mut body))?;
         totals.add(growing.end(&mut body)?);
         Ok(())
     };
-    grow(&mut |write| write(gate::suite(view, &labels)))?;
+    grow(gate::effort(view), &mut |write| write(gate::suite(view, &labels)))?;
     let mut texts = metric::Texts::new(view);
     for target in &view.run.header.reported_targets() {
         for at in 0..view.run.header.metrics.len() {
-            grow(&mut |write| metric::suite(view, target, at, &labels, &mut texts, write))?;
+            grow(Vec::new(), &mut |write| metric::suite(view, target, at, &labels, &mut texts, write))?;
         }
     }
     dialect::document(&labels.suite, &timestamp(started(view)), strict, &totals, body)

@@ -10,7 +10,7 @@ use crate::text::number;
 pub struct Totals {
     /// `140 cases, 682 of 682 scores measured (100%)`.
     pub measured: String,
-    /// `280 requests, 3 retried, 12 answered by the ledger`; what no call was made for says so.
+    /// `280 requests, 3 retried, 12 answered by the ledger, 4 waits (2.5 s together)`; what no call was made for says so.
     pub calls: String,
     /// `12,345 + 678 tokens, $0.12`; `None` where nothing was counted.
     pub spent: Option<String>,
@@ -59,6 +59,10 @@ pub(super) fn totals(run: &Run, verdict: &Verdict) -> Totals {
         if count > 0 {
             made.push_str(&format!(", {} {what}", number::count(count)));
         }
+    }
+    if calls.waits > 0 {
+        let waited = number::duration(Duration::from_millis(calls.waited_ms));
+        made.push_str(&format!(", {} ({waited} together)", number::counted(calls.waits, "wait", "waits")));
     }
     let mut spent = Vec::new();
     if !end.usage.is_empty() {

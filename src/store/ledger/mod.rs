@@ -16,6 +16,7 @@
 mod account;
 mod explain;
 mod patience;
+mod peek;
 mod prune;
 mod row;
 mod schema;
@@ -37,6 +38,7 @@ use patience::Patience;
 use serve::{Order, Put, Reply};
 
 pub use account::{Account, EndpointAccount, account};
+pub use peek::Peek;
 pub use prune::{PruneSettings, Pruned, prune};
 pub use row::{Bill, Found, Kept};
 pub use unfinished::Unfinished;

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
-use crate::domain::{Answer, Case, CaseId, Digest, Failure, FailureKind, Place};
+use crate::domain::{Answer, CallCounts, Case, CaseId, Digest, Failure, FailureKind, LimiterState, Place};
 
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
@@ -47,8 +47,9 @@ impl Stage {
     fn finish(&self, done: u64, answer: Result<Answer, Failure>) {
         let calls = CallCounts { requests: done, retries: done / 10, ..CallCounts::default() };
         let outcome = Outcome { case: Arc::new(case()), target: "app".into(), trial: 0, answer, scores: Vec::new() };
-        let (outcome, cost) = (Arc::new(outcome), Some(Usd(done as f64 * 0.001)));
-        self.progress.emit(Event::Finished { outcome, done, calls, usage: Usage::default(), cost });
+        let limits = LimiterState { in_flight: 7, limit: 16, rate: None };
+        let so_far = SoFar { calls, cost: Some(Usd(done as f64 * 0.001)), limits, ..SoFar::default() };
+        self.progress.emit(Event::Finished { outcome: Arc::new(outcome), done, so_far });
     }
 
     fn at(&self, millis: u64) {
@@ -89,7 +90,11 @@ fn rn_first_failure_noise() {
             what: "429".into(),
             wait: Duration::from_secs(1),
         });
-        stage.progress.emit(Event::Waiting { silent: Duration::from_secs(10), cases: vec![CaseId::from("q7")] });
+        stage.progress.emit(Event::Waiting {
+            silent: Duration::from_secs(10),
+            cases: vec![CaseId::from("q7")],
+            so_far: SoFar::default(),
+        });
         stage.finish(done, Err(Failure::target(FailureKind::Timeout, "slow")));
     }
     stage.progress.emit(Event::Ended);
@@ -100,7 +105,7 @@ fn rn_first_failure_noise() {
 }
 
 #[test]
-fn a_line_tells_rate_rest_errors_retries_and_cost() {
+fn a_line_tells_rate_rest_calls_errors_retries_and_cost() {
     let stage = Stage::new();
     stage.start(200);
     for done in 1..=30 {
@@ -113,7 +118,7 @@ fn a_line_tells_rate_rest_errors_retries_and_cost() {
         stage.lines(),
         [
             "measuring 200 cases, 2 metrics",
-            "31/200 (15.5%), 2.6 a second, about 1 min 05 s left, 1 error, 3 retries, $0.0310",
+            "31/200 (15.5%), 2.6 a second, about 1 min 05 s left, 7 of 16 calls in flight (2.6 a second), 1 error, 3 retries, $0.0310",
         ]
     );
 }
@@ -125,7 +130,7 @@ fn waiting_names_the_cases_once_in_ten_seconds() {
     for second in 10..30 {
         stage.at(second * 1_000);
         let cases = (0..7).map(|at| CaseId::from(format!("q{at}\u{1b}[2K\n::error::x"))).collect();
-        stage.progress.emit(Event::Waiting { silent: Duration::from_secs(second), cases });
+        stage.progress.emit(Event::Waiting { silent: Duration::from_secs(second), cases, so_far: SoFar::default() });
     }
     let lines = stage.lines();
     assert_eq!(lines.len(), 3, "{lines:?}");

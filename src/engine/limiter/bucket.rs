@@ -43,6 +43,8 @@ pub(super) struct Bucket {
     at: Option<Instant>,
     /// What was sent and not answered.
     unanswered: f64,
+    /// What was sent from the beginning on.
+    sent: f64,
     /// What was answered well since the last episode of refusals, and when that was.
     since: Option<(Instant, f64)>,
     answered: f64,
@@ -63,6 +65,7 @@ impl Bucket {
             capacity,
             at: None,
             unanswered: 0.0,
+            sent: 0.0,
             since: None,
             answered: 0.0,
             in_vain: 0,
@@ -101,9 +104,12 @@ impl Bucket {
         Duration::try_from_secs_f64(missing / rate).unwrap_or(Duration::MAX).max(Duration::from_micros(100))
     }
 
-    pub(super) fn take(&mut self, n: f64) {
+    /// Returns the mark of the call for [`Bucket::learn`].
+    pub(super) fn take(&mut self, n: f64) -> f64 {
         self.level -= n;
         self.unanswered += n;
+        self.sent += n;
+        self.sent
     }
 
     /// A call ended that took `n` and, as is known now, used `used`.
@@ -115,8 +121,9 @@ impl Bucket {
         }
     }
 
-    /// What an answer's headers tell: what the server has left lies between what it says and that less what it had not seen yet.
-    pub(super) fn learn(&mut self, told: Allowance, now: Instant) {
+    /// What the headers of an answer tell about the moment when its call, marked by `mark`, was let in: what the server has left lies
+    /// between what it says and that less what it may not have seen then, answered since or not.
+    pub(super) fn learn(&mut self, told: Allowance, mark: f64, now: Instant) {
         #[expect(clippy::cast_precision_loss, reason = "limits below 2^53")]
         let number = |value: Option<u64>| value.map(|value| value as f64);
         self.fill(now);
@@ -136,7 +143,8 @@ impl Bucket {
                     let known = if self.capacity.is_infinite() { 1.0 } else { self.capacity };
                     self.capacity = known.max(remaining).max(rate * 0.01);
                 }
-                let low = (remaining - self.unanswered).min(self.capacity);
+                let unseen = self.unanswered + (self.sent - mark).max(0.0);
+                let low = (remaining - unseen).min(self.capacity);
                 // A level that is right is not disturbed; one that is wrong goes to the nearest that can be.
                 self.level = if source == Source::Stated {
                     self.level.min(remaining)
@@ -248,7 +256,7 @@ mod tests {
         let (mut bucket, now) = (Bucket::new(None), Instant::now());
         assert!(bucket.wait(1.0, now).is_zero(), "nothing is known");
         ask(&mut bucket, 1);
-        bucket.learn(told(600, 2, 59_800), now);
+        bucket.learn(told(600, 2, 59_800), 1.0, now);
         for _ in 0..2 {
             assert!(bucket.wait(1.0, now).is_zero());
             bucket.take(1.0);
@@ -257,10 +265,23 @@ mod tests {
         assert!(wait > Duration::from_millis(95) && wait < Duration::from_millis(110), "{wait:?}");
     }
 
+    /// Answers overtake each other: the one that was let in first may be read last.
+    #[test]
+    fn old_news_does_not_raise_what_is_left() {
+        let (mut bucket, now) = (Bucket::new(None), Instant::now());
+        let marks: Vec<f64> = (0..4).map(|_| bucket.take(1.0)).collect();
+        for (mark, left) in marks.iter().zip([49, 48, 47, 46]).rev() {
+            bucket.settle(1.0, 1.0, true);
+            bucket.learn(told(3_000, left, 20), *mark, now);
+        }
+        let sent = (0..100).take_while(|_| bucket.wait(1.0, now).is_zero() && bucket.take(1.0) > 0.0).count();
+        assert!(sent <= 46, "{sent}");
+    }
+
     #[test]
     fn a_server_never_raises_what_the_suite_states() {
         let (mut bucket, now) = (Bucket::new(Some(60.0)), Instant::now());
-        bucket.learn(told(60_000, 59_999, 1), now);
+        bucket.learn(told(60_000, 59_999, 1), 0.0, now);
         assert_eq!(bucket.rate(), Some(1.0));
         bucket.take(1.0);
         assert!(bucket.wait(1.0, now) > Duration::from_millis(900));

@@ -27,6 +27,8 @@ pub(super) enum Admission {
 pub(super) struct Load {
     flight: Flight,
     tokens: f64,
+    /// Its marks in the two buckets.
+    marks: (f64, f64),
 }
 
 impl PartialEq for Load {
@@ -98,9 +100,8 @@ impl Core {
             let gap = SPREAD / u32::try_from(self.concurrency.limit()).unwrap_or(u32::MAX).max(1);
             self.spread = (self.spread.0.saturating_sub(1), now + gap);
         }
-        self.requests.take(1.0);
-        self.tokens.take(tokens);
-        Admission::Go(Load { flight: self.concurrency.send(now), tokens })
+        let marks = (self.requests.take(1.0), self.tokens.take(tokens));
+        Admission::Go(Load { flight: self.concurrency.send(now), tokens, marks })
     }
 
     /// A call has ended: what it tells is learned, and its place is free.
@@ -117,10 +118,10 @@ impl Core {
         self.requests.settle(1.0, sent, answered);
         self.tokens.settle(load.tokens, used, answered);
         if let Some(told) = hint.requests {
-            self.requests.learn(told, now);
+            self.requests.learn(told, load.marks.0, now);
         }
         if let Some(told) = hint.tokens {
-            self.tokens.learn(told, now);
+            self.tokens.learn(told, load.marks.1, now);
         }
         match landing {
             Landing::Answered { latency, .. } => {

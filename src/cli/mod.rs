@@ -1,7 +1,7 @@
 //! The command line: choose, connect, exit. The only room that knows all the others.
 //!
 //! ```text
-//! args ─► commands/run: prepare (select, shard) ─► reference ─► engine ─► conclude: gate ─► reports ─► publish ─► Ending
+//! args ─► commands/run: prepare (select, shard) ─► reference ─► measure: engine ─► conclude: gate ─► reports ─► publish ─► Ending
 //!                 merge: reference ─► store ─► conclude                 └► Failed (failure) ─► exit_code, last line
 //!                 compare: reference ─► gate ─► reports
 //! ```
@@ -21,6 +21,7 @@ mod exit_code;
 mod failure;
 mod git;
 mod ledger;
+mod measure;
 mod needs;
 mod prepare;
 mod publish;

@@ -10,9 +10,6 @@ use crate::domain::{Failure, FailureKind, Spent, Usd};
 use crate::net::Expected;
 use crate::suite::Budget;
 
-/// Tokens that a reply without a bound is taken to have at most.
-const LONG_REPLY: u64 = 1_000;
-
 /// The account of a run.
 pub(super) struct Account {
     budget: Budget,
@@ -57,8 +54,7 @@ impl Account {
     /// Where that would pass a bound, and for every request after that one.
     pub(super) fn reserve(&self, expected: &Expected) -> Result<Reservation<'_>, Failure> {
         let usd = expected.cost.map_or(0.0, |Usd(cost)| cost);
-        let reply = expected.completion_tokens.unwrap_or(if expected.prompt_tokens > 0 { LONG_REPLY } else { 0 });
-        let tokens = expected.prompt_tokens.saturating_add(reply);
+        let tokens = expected.prompt_tokens.saturating_add(expected.longest_reply());
         let mut taken = self.taken();
         let after = Taken {
             usd: taken.usd + usd,

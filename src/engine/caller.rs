@@ -326,12 +326,8 @@ impl Caller {
             why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
             permit = limiter.admit(tokens(call)) => permit.map_err(|failure| Failure { attempts: *sent, ..failure })?,
         };
-        if let Some(trouble) = self.ledger_trouble() {
-            let why = format!("not evaluated: answers cannot be kept any more: {trouble}");
-            return Err(Failure { attempts: *sent, ..Failure::infra(FailureKind::Internal, why) });
-        }
-        let reserved =
-            self.account.reserve(&call.expected).map_err(|failure| Failure { attempts: *sent, ..failure })?;
+        let reserved = self.still_open(limiter).and_then(|()| self.account.reserve(&call.expected));
+        let reserved = reserved.map_err(|failure| Failure { attempts: *sent, ..failure })?;
         *sent += 1;
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
         if *sent > 1 {

@@ -20,8 +20,6 @@ use crate::store::{Found, Peek, StoreError};
 /// Characters of an answer, and of what it rests on, where nothing is known of them.
 const ANSWER: usize = 400;
 const CONTEXT: usize = 2_000;
-/// Tokens that a reply without a bound is taken to have at most, as the budget takes it.
-const LONG_REPLY: u64 = 1_000;
 
 /// The least and the most.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,7 +41,7 @@ pub struct Forecast {
     pub to_models: u64,
     /// Sent.
     pub prompt_tokens: u64,
-    /// Received: from one token a call to the bound that the suite sets, else 1,000.
+    /// Received: from one token a call to [`Expected::longest_reply`](crate::net::Expected::longest_reply).
     pub reply_tokens: Span<u64>,
     /// US dollars of the calls whose price is known.
     pub cost: Span<f64>,
@@ -193,8 +191,7 @@ impl Forecast {
         self.to_models = self.to_models.saturating_add(1);
         self.prompt_tokens = self.prompt_tokens.saturating_add(expected.prompt_tokens);
         self.reply_tokens.least = self.reply_tokens.least.saturating_add(1);
-        let most = expected.completion_tokens.unwrap_or(LONG_REPLY);
-        self.reply_tokens.most = self.reply_tokens.most.saturating_add(most);
+        self.reply_tokens.most = self.reply_tokens.most.saturating_add(expected.longest_reply());
         match (expected.least_cost, expected.cost) {
             (Some(Usd(least)), Some(Usd(most))) => {
                 self.cost.least += least;

@@ -86,6 +86,17 @@ pub struct Expected {
     pub least_cost: Option<Usd>,
 }
 
+impl Expected {
+    /// Tokens that a reply without a bound is taken to have at most.
+    pub const LONG_REPLY: u64 = 1_000;
+
+    /// Tokens that may come back at most, as far as that can be known; 0 for calls that no model answers.
+    pub fn longest_reply(&self) -> u64 {
+        let unbounded = if self.prompt_tokens > 0 { Self::LONG_REPLY } else { 0 };
+        self.completion_tokens.unwrap_or(unbounded)
+    }
+}
+
 /// A request with all that the engine needs to carry it out.
 #[derive(Clone, Debug)]
 pub struct Call {

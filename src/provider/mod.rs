@@ -13,6 +13,9 @@ mod headers;
 mod openai;
 mod price;
 mod reply;
+mod service;
+#[cfg(test)]
+mod support;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

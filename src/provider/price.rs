@@ -39,13 +39,11 @@ pub(super) fn tariff(response: &Response) -> Tariff {
 
 /// Bytes of a request that are taken for one token: for most languages a little more tokens than there are.
 const BYTES_A_TOKEN: usize = 4;
-/// Tokens that a reply without a bound is taken to have at most.
-const LONG_REPLY: u64 = 1_000;
 
 /// What a request of `bytes` takes at most, as far as that can be known before; `most` is the bound that the suite sets to its reply.
 pub(super) fn expected(bytes: usize, most: Option<u64>, price: Option<Price>, route: &Route) -> Expected {
     let prompt_tokens = bytes.div_ceil(BYTES_A_TOKEN) as u64;
-    let usage = Usage { prompt_tokens, completion_tokens: most.unwrap_or(LONG_REPLY) };
+    let usage = Usage { prompt_tokens, completion_tokens: most.unwrap_or(Expected::LONG_REPLY) };
     let tariff = match route {
         Route::Direct | Route::Control => Tariff::Direct,
         Route::Batch(_) => Tariff::Batch,

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::domain::{FailureKind, RetryClass};
+use super::price::{Price, tariff};
+use crate::domain::{FailureKind, RetryClass, Spent, Usage};
 use crate::net::{Rejection, Response, first_words};
 
 /// Characters of a reply that are kept for the reports when it cannot be used.
@@ -31,11 +32,21 @@ fn no_json(error: &serde_json::Error, response: &Response, address: &str) -> Rej
     Rejection::new(FailureKind::Malformed, RetryClass::Case, why)
 }
 
+/// What a response took.
+pub(super) fn spent(usage: Usage, price: Option<Price>, response: &Response) -> Spent {
+    Spent { usage, cost: price.and_then(|price| price.of(usage, tariff(response))) }
+}
+
 /// A reply that came, was paid for, and cannot be used; `text` is what it said, if it said something.
-pub(super) fn unusable(kind: FailureKind, why: String, text: Option<&str>, body: &Value) -> Rejection {
+pub(super) fn unusable(
+    kind: FailureKind,
+    why: String,
+    text: Option<&str>,
+    (body, spent): (&Value, Spent),
+) -> Rejection {
     let raw = match text {
         Some(text) => text.chars().take(RAW).collect(),
         None => body.to_string().chars().take(RAW).collect(),
     };
-    Rejection { raw: Some(raw), ..Rejection::new(kind, RetryClass::Unusable, why) }
+    Rejection { raw: Some(raw), spent, ..Rejection::new(kind, RetryClass::Unusable, why) }
 }

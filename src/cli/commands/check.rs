@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::run::{asks, budget};
 use crate::cli::args::{CheckArgs, StatsFormat, SuiteInput};
 use crate::cli::cost::Cost;
 use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
+use crate::cli::measure::{asks, budget};
 use crate::cli::prepare::{Prepared, prepare};
 use crate::cli::{ledger, reference, screen};
 use crate::domain::Env;

@@ -22,11 +22,14 @@ const IN_VAIN: u32 = 3;
 /// How much faster the next second may be than this one, where the rate was learned from refusals.
 const PROBE: f64 = 0.01;
 
-/// Where the rate comes from; a later one never overrules a better one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Where the rate comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
+    /// Refusals showed it.
     Observed,
+    /// The server's headers.
     Told,
+    /// The suite.
     Stated,
 }
 
@@ -34,7 +37,7 @@ enum Source {
 #[derive(Debug)]
 pub(super) struct Bucket {
     rate: Option<(f64, Source)>,
-    /// The bound by the suite, which no server raises.
+    /// What the suite allows, which no server raises.
     stated: Option<f64>,
     /// The seconds that the server's limit is for, once it said one.
     period: Option<f64>,
@@ -130,9 +133,11 @@ impl Bucket {
         if let Some(limit) = number(told.limit).filter(|limit| *limit > 0.0) {
             let period = *self.period.get_or_insert_with(|| period(limit, number(told.remaining), told.reset));
             let rate = limit / period * SHARE;
-            if self.rate.is_none_or(|(_, source)| source <= Source::Told) {
-                self.rate = Some((rate, Source::Told));
-            }
+            self.rate = match self.stated {
+                // A server never raises what the suite states.
+                Some(stated) if stated <= rate => Some((stated, Source::Stated)),
+                Some(_) | None => Some((rate, Source::Told)),
+            };
         }
         let Some(remaining) = number(told.remaining) else { return };
         match self.rate {
@@ -157,16 +162,15 @@ impl Bucket {
         }
     }
 
-    /// The first refusal of an episode. `too_fast`: it was the rate; what got through since the last episode then tells the rate.
-    pub(super) fn refused(&mut self, now: Instant, too_fast: bool) {
+    /// The first refusal of an episode for the pace. Where the server does not tell its rate, what got through since the last episode
+    /// does.
+    pub(super) fn refused(&mut self, now: Instant) {
         self.fill(now);
         let (then, answered) = *self.since.get_or_insert((now, self.answered));
         self.level = self.level.min(0.0);
-        if !too_fast || matches!(self.rate, Some((_, Source::Told | Source::Stated))) {
-            if let Some((rate, source @ (Source::Told | Source::Stated))) = self.rate {
-                // The limit is another one than it was said to be, or others use it as well.
-                self.rate = Some((rate * SHARE, source));
-            }
+        if let Some((rate, Source::Told)) = self.rate {
+            // Others use it as well, until the next answer tells again.
+            self.rate = Some((rate * SHARE, Source::Told));
             return;
         }
         // The bucket was empty then and is now, so what got through is what it was filled with.
@@ -174,11 +178,11 @@ impl Bucket {
         let got_through = self.answered - answered;
         if got_through < ENOUGH {
             // Refusals that come whatever the pace would lower it without end.
-            if self.rate.is_some() {
+            if matches!(self.rate, Some((_, Source::Observed))) {
                 self.in_vain = self.in_vain.saturating_add(1);
-            }
-            if self.in_vain >= IN_VAIN {
-                self.rate = None;
+                if self.in_vain >= IN_VAIN {
+                    self.rate = self.stated.map(|stated| (stated, Source::Stated));
+                }
             }
             return;
         }
@@ -290,12 +294,29 @@ mod tests {
     #[test]
     fn two_episodes_tell_the_rate() {
         let (mut bucket, begun) = (Bucket::new(None), Instant::now());
-        bucket.refused(begun, true);
+        bucket.refused(begun);
         assert!(!bucket.is_paced());
         ask(&mut bucket, 50);
-        bucket.refused(begun + Duration::from_secs(1), true);
+        bucket.refused(begun + Duration::from_secs(1));
         let rate = bucket.rate().unwrap();
         assert!((48.0..=50.0).contains(&rate), "{rate}");
+    }
+
+    #[test]
+    fn a_stated_rate_is_no_promise_of_the_server() {
+        let (mut bucket, begun) = (Bucket::new(Some(6_000.0)), Instant::now());
+        bucket.learn(told(600, 9, 100), 0.0, begun);
+        let rate = bucket.rate().unwrap();
+        assert!((9.0..=10.0).contains(&rate), "what the server tells is tighter: {rate}");
+        let mut bucket = Bucket::new(Some(6_000.0));
+        bucket.refused(begun);
+        ask(&mut bucket, 20);
+        bucket.refused(begun + Duration::from_secs(1));
+        let rate = bucket.rate().unwrap();
+        assert!((19.0..=20.0).contains(&rate), "what it shows is tighter: {rate}");
+        // Refusals that a lower pace does not keep away are about something else: the suite's word stands again.
+        (2..6).for_each(|second| bucket.refused(begun + Duration::from_secs(second)));
+        assert_eq!(bucket.rate(), Some(100.0));
     }
 
     #[test]

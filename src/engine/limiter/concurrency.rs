@@ -44,7 +44,7 @@ pub(super) struct Concurrency {
 }
 
 /// What a call has with it while it is in flight.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flight {
     pub(super) sent: Instant,
     /// Calls in flight, this one included, when it was sent.

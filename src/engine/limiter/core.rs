@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::bucket::Bucket;
 use super::concurrency::{Ceiling, Concurrency, Flight};
-use crate::domain::{Complaint, EndpointLimits, FailureKind, RateHint};
+use crate::domain::{Allowance, Complaint, EndpointLimits, FailureKind, LimiterState, RateHint};
 
 /// The first wait after a refusal that names no time; doubled for each further one without any good answer between.
 const COOLING: Duration = Duration::from_millis(500);
@@ -23,18 +23,12 @@ pub(super) enum Admission {
 }
 
 /// What a call takes of the limits while it is in flight.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Load {
     flight: Flight,
     tokens: f64,
     /// Its marks in the two buckets.
     marks: (f64, f64),
-}
-
-impl PartialEq for Load {
-    fn eq(&self, other: &Self) -> bool {
-        self.flight.sent == other.flight.sent && self.tokens == other.tokens
-    }
 }
 
 /// What a call came to, for the limits.
@@ -132,26 +126,27 @@ impl Core {
                     self.concurrency.paced();
                 }
             }
-            Landing::Refused(complaint) => self.refused(load.flight, *complaint, hint, now),
+            Landing::Refused(complaint) => self.refused(load, *complaint, hint, now),
             Landing::Lost => {}
         }
     }
 
-    fn refused(&mut self, flight: Flight, complaint: Complaint, hint: &RateHint, now: Instant) {
+    fn refused(&mut self, load: Load, complaint: Complaint, hint: &RateHint, now: Instant) {
         // The server's own wish holds back everybody, whatever the episode.
         if let Some(asked) = hint.retry_after {
             self.hold(asked, now);
         }
         let cut = complaint != Complaint::TooFast;
-        if !self.concurrency.refused(flight, now, cut) {
+        if !self.concurrency.refused(load.flight, now, cut) {
             return;
         }
         if complaint != Complaint::TooMany {
-            let by_tokens = hint.tokens.is_some_and(|told| told.remaining.is_some_and(|left| number(left) < 2_000.0))
-                && hint.requests.is_none_or(|told| told.remaining != Some(0));
-            let (first, second) = (&mut self.requests, &mut self.tokens);
-            let bucket = if by_tokens { second } else { first };
-            bucket.refused(now, true);
+            let lacks = |told: Option<Allowance>, wanted: f64| {
+                told.and_then(|told| told.remaining).is_some_and(|left| number(left) < wanted)
+            };
+            let by_tokens = lacks(hint.tokens, load.tokens) && !lacks(hint.requests, 1.0);
+            let bucket = if by_tokens { &mut self.tokens } else { &mut self.requests };
+            bucket.refused(now);
         }
         if hint.retry_after.is_none() {
             let doublings = self.refusals.min(8);
@@ -187,9 +182,12 @@ impl Core {
         self.stopped.as_ref()
     }
 
-    /// Calls in flight, calls at once, requests a second where a pace is held.
-    pub(super) fn state(&self) -> (usize, usize, Option<f64>) {
-        (self.concurrency.in_flight(), self.concurrency.limit(), self.requests.rate())
+    pub(super) fn state(&self) -> LimiterState {
+        LimiterState {
+            in_flight: self.concurrency.in_flight(),
+            limit: self.concurrency.limit(),
+            rate: self.requests.rate(),
+        }
     }
 }
 

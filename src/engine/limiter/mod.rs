@@ -107,8 +107,7 @@ impl Limiter {
     }
 
     pub(super) fn state(&self) -> LimiterState {
-        let (in_flight, limit, rate) = self.core().state();
-        LimiterState { in_flight, limit, rate }
+        self.core().state()
     }
 }
 
@@ -187,10 +186,12 @@ impl Limiters {
     /// Calls in flight and calls at once over all endpoints, and the rate where one endpoint alone holds a pace.
     pub(super) fn state(&self) -> LimiterState {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.values().map(|limiter| limiter.state()).fold(LimiterState::default(), |sum, state| LimiterState {
-            in_flight: sum.in_flight.saturating_add(state.in_flight),
-            limit: sum.limit.saturating_add(state.limit),
-            rate: sum.rate.or(state.rate),
-        })
+        let states: Vec<LimiterState> = known.values().map(|limiter| limiter.state()).collect();
+        let mut rates = states.iter().filter_map(|state| state.rate);
+        LimiterState {
+            in_flight: states.iter().map(|state| state.in_flight).sum(),
+            limit: states.iter().map(|state| state.limit).sum(),
+            rate: rates.next().filter(|_| rates.next().is_none()),
+        }
     }
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::Limiter;
 use super::concurrency::Ceiling;
 use super::core::{Admission, Core, Landing, Load};
-use crate::domain::{Allowance, Complaint, EndpointLimits, FailureKind, RateHint};
+use crate::domain::{Allowance, Complaint, EndpointLimits, FailureKind, LimiterState, RateHint};
 
 /// One thing that happens.
 #[derive(Clone, Debug)]
@@ -120,7 +120,7 @@ impl Model {
                     self.waiting.pop_front();
                     self.flying.push(load);
                     self.admitted += 1;
-                    let (in_flight, limit, _) = self.core.state();
+                    let LimiterState { in_flight, limit, .. } = self.core.state();
                     assert!(
                         in_flight <= limit && limit <= self.ceiling,
                         "{in_flight} in flight with a limit of {limit}"
@@ -175,7 +175,7 @@ impl Model {
             }
         }
         self.pump();
-        assert_eq!(self.core.state().0, self.flying.len(), "places in use and calls in flight");
+        assert_eq!(self.core.state().in_flight, self.flying.len(), "places in use and calls in flight");
         assert_eq!(self.core.stopped().is_some(), self.stopped);
     }
 
@@ -210,7 +210,7 @@ proptest! {
             model.carry_out(step);
         }
         model.settle();
-        prop_assert_eq!(model.core.state().0, 0);
+        prop_assert_eq!(model.core.state().in_flight, 0);
         // All places are there again, once nothing holds them back.
         if !model.stopped {
             model.waiting.extend(std::iter::repeat_n(0, ceiling));

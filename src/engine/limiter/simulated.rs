@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::concurrency::Ceiling;
 use super::core::{Admission, Core, Landing, Load};
-use crate::domain::{Allowance, Complaint, EndpointLimits, RateHint};
+use crate::domain::{Allowance, Complaint, EndpointLimits, LimiterState, RateHint};
 
 /// A server with a token bucket and a bound on what is in progress.
 struct Server {
@@ -151,7 +151,7 @@ fn drive(server: &Server, ceiling: usize, calls: usize) -> Figures {
     let by_rate = ((calls - server.burst) / server.rate).max(0.0);
     let by_count = calls / server.at_once.min(ceiling) as f64 * server.latency.as_secs_f64();
     let ideal = by_rate.max(by_count) + server.latency.as_secs_f64();
-    let (_, limit, rate) = core.state();
+    let LimiterState { limit, rate, .. } = core.state();
     let time = world.now.duration_since(begun).as_secs_f64() / ideal;
     Figures { time, refused, too_early: world.too_early, rate, limit }
 }

@@ -250,7 +250,7 @@ impl Judge {
             Err(rejection) => {
                 let unusable =
                     (rejection.class == RetryClass::Unusable).then(|| (rejection.kind, why_of_rejection(&rejection)));
-                return (Seen { unusable, ..Seen::default() }, Err(rejection));
+                return (Seen { spent: rejection.spent, unusable }, Err(rejection));
             }
         };
         let found = read(contract, &reply.text).and_then(|said| {

@@ -8,7 +8,7 @@ use super::super::tests::support::{
     Loopback, Script, always, answer, block, case, context_of, in_turn, judge_model, models,
 };
 use super::super::*;
-use crate::domain::{Answer, Case, Context, Reading, RetryClass};
+use crate::domain::{Answer, Case, Context, Reading, RetryClass, Usage, Usd};
 use crate::net::Rejection;
 
 fn judge(name: &str, settings: Value, script: Script) -> Ready {
@@ -117,7 +117,9 @@ async fn an_empty_reply_is_asked_again_and_a_refusal_is_not() {
 #[tokio::test]
 async fn what_the_dialect_rejects_is_unusable_too() {
     let reject = |kind: FailureKind, message: &'static str| -> Script {
-        Arc::new(move |_| Err(Rejection::new(kind, RetryClass::Unusable, message)))
+        let usage = Usage { prompt_tokens: 10, completion_tokens: 5 };
+        let spent = Spent { usage, cost: Some(Usd(0.5)) };
+        Arc::new(move |_| Err(Rejection { spent, ..Rejection::new(kind, RetryClass::Unusable, message) }))
     };
     let (asked, sent) = verdict("faithfulness", reject(FailureKind::Filtered, "stopped by the content filter")).await;
     assert_eq!((unusable(&asked).kind, sent.len()), (FailureKind::Filtered, 1));
@@ -129,6 +131,7 @@ async fn what_the_dialect_rejects_is_unusable_too() {
         let (asked, sent) = verdict("faithfulness", reject(kind, message)).await;
         assert_eq!((unusable(&asked).kind, sent.len()), (kind, 2));
         assert!(unusable(&asked).message.contains(message));
+        assert_eq!((asked.spent.usage.prompt_tokens, asked.spent.cost), (20, Some(Usd(1.0))), "both are paid for");
     }
 }
 

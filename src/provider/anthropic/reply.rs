@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::domain::{FailureKind, Usage};
 use crate::net::{Dialect, Rejection, Response, classify_error_object, first_words};
-use crate::provider::price::{Price, tariff};
+use crate::provider::price::Price;
 use crate::provider::{ChatReply, reply};
 
 /// Reads a complete response with a success status.
@@ -13,23 +13,23 @@ pub(super) fn read(response: &Response, address: &str, price: Option<Price>) -> 
     if let Some(rejection) = classify_error_object(&body, Dialect::Anthropic, address) {
         return Err(rejection);
     }
+    let spent = reply::spent(usage(&body), price, response);
     let Some(parts) = body.get("content").and_then(Value::as_array) else {
         let why = format!("{address} answered without `content`: {}", first_words(&response.body));
-        return Err(reply::unusable(FailureKind::Malformed, why, None, &body));
+        return Err(reply::unusable(FailureKind::Malformed, why, None, (&body, spent)));
     };
     let text = texts(parts);
-    let unusable = |(kind, why): (FailureKind, String)| reply::unusable(kind, why, text.as_deref(), &body);
+    let unusable = |(kind, why): (FailureKind, String)| reply::unusable(kind, why, text.as_deref(), (&body, spent));
     let stop_reason = body.get("stop_reason").and_then(Value::as_str);
     stopped(stop_reason, &body).map_or(Ok(()), |why| Err(unusable(why)))?;
     let text = match &text {
         Some(text) => text.clone(),
         None => return Err(unusable(wordless(parts))),
     };
-    let usage = usage(&body);
     Ok(ChatReply {
         text,
-        usage,
-        cost: price.and_then(|price| price.of(usage, tariff(response))),
+        usage: spent.usage,
+        cost: spent.cost,
         model: body.get("model").and_then(Value::as_str).map(str::to_owned),
         stop_reason: stop_reason.map(str::to_owned),
     })

@@ -1,49 +1,22 @@
 use super::*;
 use crate::domain::{FailureKind, RetryClass, Usage, Usd};
 use crate::net::{BATCH_HEADER, Purpose, Route};
-use crate::provider::{Message, Models};
-use std::time::Duration;
+use crate::provider::support::{self, request, sent};
+use crate::provider::{Model, Models};
 
-fn models(value: Value, env: &[(&str, &str)]) -> (Models, Vec<String>) {
-    let mut diagnostics = Diagnostics::default();
-    let block = Block::from_value("judge", "anthropic", value);
-    let env = Env::from_pairs(env.iter().copied());
-    let models = crate::provider::build(&[block], &env, &mut diagnostics);
-    (models, diagnostics.iter().map(|diagnostic| format!("{}: {}", diagnostic.code, diagnostic.message)).collect())
+const KEY: (&str, &str) = ("ANTHROPIC_API_KEY", "sk-ant-key-of-env");
+
+fn models(settings: Value, env: &[(&str, &str)]) -> (Models, Vec<String>) {
+    support::models("anthropic", settings, env)
 }
 
-fn model(value: Value) -> Model {
-    let (mut models, problems) = models(value, &[("ANTHROPIC_API_KEY", "sk-ant-key-of-env")]);
-    assert!(problems.is_empty(), "{problems:?}");
-    models.by_name.remove("judge").unwrap()
-}
-
-fn request(purpose: Purpose) -> ChatRequest {
-    let message = |role, text: &str| Message { role, text: text.to_owned() };
-    ChatRequest {
-        messages: vec![
-            message(Role::System, "Be strict."),
-            message(Role::User, "Is \"it\" so?"),
-            message(Role::Assistant, "…"),
-            message(Role::User, "Again."),
-        ],
-        trial: 1,
-        purpose,
-        deadlines: Deadlines { connect: Duration::from_secs(1), whole: Duration::from_secs(60) },
-        what: "faithfulness of case q1".to_owned(),
-    }
-}
-
-fn sent(model: &Model) -> (HttpRequest, Call) {
-    let call = model.chat.call(&request(Purpose::Judge));
-    let Request::Http(http) = call.request.clone() else { panic!("a model is called by HTTP") };
-    (http, call)
+fn model(settings: Value) -> Model {
+    support::model("anthropic", settings, KEY)
 }
 
 fn answered(body: &[u8], batch: Option<&str>) -> Result<ChatReply, Rejection> {
     let headers = batch.map(|id| (BATCH_HEADER.to_owned(), id.to_owned())).into_iter().collect();
-    let response = Response { status: 200, headers, body: body.to_vec().into(), latency: Duration::ZERO };
-    model(json!({"model": "m", "price": {"input": 2.0, "output": 8.0}})).chat.read(&response)
+    support::read("anthropic", KEY, headers, body)
 }
 
 fn message(content: Value, stop_reason: Value) -> Value {
@@ -214,4 +187,20 @@ proptest::proptest! {
     fn any_body_is_survived(body in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
         let _ = answered(&body, None);
     }
+}
+
+#[test]
+fn a_reply_that_cannot_be_used_is_paid_for() {
+    let rejection = replied(json!([{"type": "text", "text": "Half a sent"}]), json!("max_tokens")).unwrap_err();
+    assert_eq!(rejection.spent.usage, Usage { prompt_tokens: 1_000_000, completion_tokens: 500_000 });
+    assert_eq!(rejection.spent.cost, Some(Usd(6.0)));
+}
+
+/// As every block: a person sees all problems at once.
+#[test]
+fn a_misspelt_key_hides_no_other_problem() {
+    let (_, problems) =
+        models(json!({"model": "m", "temprature": 0, "base_url": "ftp://x", "extra": {"system": "s"}}), &[]);
+    let codes: Vec<&str> = problems.iter().filter_map(|problem| problem.split(':').next()).collect();
+    assert_eq!(codes, ["unknown-key", "address", "reserved"], "{problems:?}");
 }

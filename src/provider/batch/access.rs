@@ -44,7 +44,41 @@ pub(super) enum Size {
     Transfer,
 }
 
+/// What a page of a list means for the search.
+pub(super) enum Search {
+    /// Nothing further back can be meant.
+    Over,
+    GoOn,
+}
+
+/// A page of a list, and pages looked through.
+const PAGE: usize = 100;
+const PAGES: usize = 20;
+
 impl Access {
+    /// Shows `look` the batches at `list`, the newest first, page by page; `after` names the parameter for the last id of the page before.
+    pub(super) async fn look_through(
+        &self,
+        outside: &dyn Attempt,
+        (list, after): (&Url, &str),
+        mut look: impl FnMut(&[Value], &Url) -> Result<Search, Rejection> + Send,
+    ) -> Result<(), Rejection> {
+        let mut url = list.clone();
+        url.query_pairs_mut().append_pair("limit", &PAGE.to_string());
+        let mut page = url.clone();
+        for _ in 0..PAGES {
+            let response = self.ask(outside, &page, Sent::Nothing, Size::Question).await?;
+            let body = json(&response, &page)?;
+            let batches = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            let search = look(batches, &page)?;
+            let more = body.get("has_more").and_then(Value::as_bool) == Some(true);
+            let (Search::GoOn, true, Some(last)) = (search, more, batches.last()) else { break };
+            page = url.clone();
+            page.query_pairs_mut().append_pair(after, id_of(last, "id", &url)?);
+        }
+        Ok(())
+    }
+
     /// Asks, and returns the complete answer with a success status.
     pub(super) async fn ask(
         &self,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Access;
-use super::access::{Sent, Size, answer, below, id_of, json, lines};
+use super::access::{Search, Sent, Size, answer, below, id_of, json, lines};
 use crate::domain::{FailureKind, RetryClass};
 use crate::net::{
     Attempt, BatchApi, BatchItem, BatchLimits, BatchStatus, BoxFuture, ItemResult, Patience, Rejection, Sought, Url,
@@ -21,8 +21,6 @@ use crate::net::{
 const LIMITS: BatchLimits = BatchLimits { requests: 100_000, bytes: 240_000_000 };
 /// What is sent beside a request itself, at most.
 const AROUND: usize = 128;
-const PAGE: usize = 100;
-const PAGES: usize = 20;
 /// Clocks may differ by so much, in seconds.
 const SKEW: i64 = 600;
 
@@ -65,29 +63,19 @@ impl AnthropicBatches {
     }
 
     async fn look_for(&self, outside: &dyn Attempt, sought: &Sought) -> Result<Vec<String>, Rejection> {
-        let mut url = self.batches.clone();
-        url.query_pairs_mut().append_pair("limit", &PAGE.to_string());
-        let mut page = url.clone();
         let mut found = Vec::new();
-        for _ in 0..PAGES {
-            let response = self.access.ask(outside, &page, Sent::Nothing, Size::Question).await?;
-            let body = json(&response, &page)?;
-            let batches = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-            let earliest = sought.since.saturating_sub(SKEW);
-            let wanted = u64::try_from(sought.requests).unwrap_or(u64::MAX);
+        let earliest = sought.since.saturating_sub(SKEW);
+        let wanted = u64::try_from(sought.requests).unwrap_or(u64::MAX);
+        let look = |batches: &[Value], page: &Url| {
             let fits = |batch: &&Value| created(batch).is_some_and(|at| at >= earliest) && total(batch) == wanted;
             for batch in batches.iter().filter(fits) {
                 let away = created(batch).map_or(u64::MAX, |at| at.abs_diff(sought.since));
-                found.push((away, id_of(batch, "id", &page)?.to_owned()));
+                found.push((away, id_of(batch, "id", page)?.to_owned()));
             }
-            let Some(last) = batches.last() else { break };
-            let older = created(last).is_some_and(|at| at < earliest);
-            if older || body.get("has_more").and_then(Value::as_bool) != Some(true) {
-                break;
-            }
-            page = url.clone();
-            page.query_pairs_mut().append_pair("after_id", id_of(last, "id", &url)?);
-        }
+            let older = batches.last().and_then(created).is_some_and(|at| at < earliest);
+            Ok(if older { Search::Over } else { Search::GoOn })
+        };
+        self.access.look_through(outside, (&self.batches, "after_id"), look).await?;
         found.sort();
         Ok(found.into_iter().map(|(_, id)| id).collect())
     }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::Access;
-use super::access::{Sent, Size, answer, below, id_of, is_id, json, lines};
+use super::access::{Search, Sent, Size, answer, below, id_of, is_id, json, lines};
 use crate::domain::{FailureKind, RetryClass};
 use crate::net::{
     Attempt, BatchApi, BatchItem, BatchLimits, BatchStatus, BoxFuture, ItemResult, Patience, Rejection, Sought, Url,
@@ -26,9 +26,6 @@ const AROUND: usize = 256;
 const ENDPOINT: &str = "/v1/chat/completions";
 /// The key of our tag in a batch's metadata.
 const TAG: &str = "scoregate";
-/// A page of the list, and pages looked through.
-const PAGE: usize = 100;
-const PAGES: usize = 20;
 /// Clocks may differ by so much, in seconds.
 const SKEW: i64 = 3600;
 /// Problems of a refused batch that are told.
@@ -84,29 +81,21 @@ impl OpenAiBatches {
     }
 
     async fn look_for(&self, outside: &dyn Attempt, sought: &Sought) -> Result<Vec<String>, Rejection> {
-        let mut url = self.batches.clone();
-        url.query_pairs_mut().append_pair("limit", &PAGE.to_string());
-        let mut page = url.clone();
-        for _ in 0..PAGES {
-            let response = self.access.ask(outside, &page, Sent::Nothing, Size::Question).await?;
-            let body = json(&response, &page)?;
-            let batches = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let mut found = Vec::new();
+        let earliest = sought.since.saturating_sub(SKEW);
+        let look = |batches: &[Value], page: &Url| {
             let ours = |batch: &&Value| {
                 batch.get("metadata").and_then(|data| data.get(TAG)).and_then(Value::as_str) == Some(&sought.tag)
             };
-            if let Some(found) = batches.iter().find(ours) {
-                return Ok(vec![id_of(found, "id", &page)?.to_owned()]);
+            if let Some(batch) = batches.iter().find(ours) {
+                found.push(id_of(batch, "id", page)?.to_owned());
+                return Ok(Search::Over);
             }
-            let Some(last) = batches.last() else { break };
-            let created = last.get("created_at").and_then(Value::as_i64);
-            let older = created.is_some_and(|at| at < sought.since.saturating_sub(SKEW));
-            if older || body.get("has_more").and_then(Value::as_bool) != Some(true) {
-                break;
-            }
-            page = url.clone();
-            page.query_pairs_mut().append_pair("after", id_of(last, "id", &url)?);
-        }
-        Ok(Vec::new())
+            let created = batches.last().and_then(|last| last.get("created_at")).and_then(Value::as_i64);
+            Ok(if created.is_some_and(|at| at < earliest) { Search::Over } else { Search::GoOn })
+        };
+        self.access.look_through(outside, (&self.batches, "after"), look).await?;
+        Ok(found)
     }
 
     async fn look_at(&self, outside: &dyn Attempt, id: &str) -> Result<BatchStatus, Rejection> {

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::domain::{FailureKind, Usage};
+use crate::domain::{FailureKind, Spent, Usage};
 use crate::net::{Dialect, Rejection, Response, classify_error_object, first_words};
-use crate::provider::price::{Price, tariff};
+use crate::provider::price::Price;
 use crate::provider::{ChatReply, reply};
 
 /// Reads a complete response with a success status.
@@ -18,7 +18,8 @@ pub(super) fn read(
     if let Some(rejection) = classify_error_object(&body, dialect, address) {
         return Err(rejection);
     }
-    let unusable = |kind, why: String| unusable(kind, why, &body);
+    let spent = reply::spent(usage(&body), price, response);
+    let unusable = |kind, why: String| unusable(kind, why, (&body, spent));
     let Some(choice) = body.pointer("/choices/0") else {
         let why = format!("{address} answered without `choices`: {}", first_words(&response.body));
         return Err(unusable(FailureKind::Malformed, why));
@@ -27,11 +28,10 @@ pub(super) fn read(
     let stop_reason = choice.get("finish_reason").and_then(Value::as_str);
     stopped(stop_reason).map_or(Ok(()), |(kind, why)| Err(unusable(kind, why)))?;
     let text = text_of(message).map_err(|(kind, why)| unusable(kind, why))?;
-    let usage = usage(&body);
     Ok(ChatReply {
         text,
-        usage,
-        cost: price.and_then(|price| price.of(usage, tariff(response))),
+        usage: spent.usage,
+        cost: spent.cost,
         model: body.get("model").and_then(Value::as_str).map(str::to_owned),
         stop_reason: stop_reason.map(str::to_owned),
     })
@@ -95,8 +95,8 @@ fn usage(body: &Value) -> Usage {
 }
 
 /// A reply that came, was paid for, and cannot be used.
-fn unusable(kind: FailureKind, why: String, body: &Value) -> Rejection {
+fn unusable(kind: FailureKind, why: String, (body, spent): (&Value, Spent)) -> Rejection {
     let content = body.pointer("/choices/0/message/content").and_then(Value::as_str).filter(|text| !text.is_empty());
     let refusal = body.pointer("/choices/0/message/refusal").and_then(Value::as_str);
-    reply::unusable(kind, why, content.or(refusal), body)
+    reply::unusable(kind, why, content.or(refusal), (body, spent))
 }

@@ -1,47 +1,21 @@
 use super::*;
 use crate::domain::{FailureKind, RetryClass, Usage, Usd};
 use crate::net::Purpose;
-use crate::provider::{Message, Models};
-use std::time::Duration;
+use crate::provider::support::{self, sent};
+use crate::provider::{Model, Models};
 
-fn models(value: Value, env: &[(&str, &str)]) -> (Models, Vec<String>) {
-    let mut diagnostics = Diagnostics::default();
-    let block = Block::from_value("judge", "openai", value);
-    let env = Env::from_pairs(env.iter().copied());
-    let models = crate::provider::build(&[block], &env, &mut diagnostics);
-    (models, diagnostics.iter().map(|diagnostic| format!("{}: {}", diagnostic.code, diagnostic.message)).collect())
+const KEY: (&str, &str) = ("OPENAI_API_KEY", "sk-test-key-of-env");
+
+fn models(settings: Value, env: &[(&str, &str)]) -> (Models, Vec<String>) {
+    support::models("openai", settings, env)
 }
 
-fn model(value: Value) -> Model {
-    let (mut models, problems) = models(value, &[("OPENAI_API_KEY", "sk-test-key-of-env")]);
-    assert!(problems.is_empty(), "{problems:?}");
-    models.by_name.remove("judge").unwrap()
-}
-
-fn request() -> ChatRequest {
-    let message = |role, text: &str| Message { role, text: text.to_owned() };
-    ChatRequest {
-        messages: vec![
-            message(Role::System, "Be strict."),
-            message(Role::User, "Is \"it\" so?"),
-            message(Role::Assistant, "…"),
-        ],
-        trial: 1,
-        purpose: Purpose::Judge,
-        deadlines: Deadlines { connect: Duration::from_secs(1), whole: Duration::from_secs(60) },
-        what: "faithfulness of case q1".to_owned(),
-    }
-}
-
-fn sent(model: &Model) -> (HttpRequest, Call) {
-    let call = model.chat.call(&request());
-    let Request::Http(http) = call.request.clone() else { panic!("a model is called by HTTP") };
-    (http, call)
+fn model(settings: Value) -> Model {
+    support::model("openai", settings, KEY)
 }
 
 fn answered(body: &[u8]) -> Result<ChatReply, Rejection> {
-    let response = Response { status: 200, headers: Vec::new(), body: body.to_vec().into(), latency: Duration::ZERO };
-    model(json!({"model": "m", "price": {"input": 2.0, "output": 8.0}})).chat.read(&response)
+    support::read("openai", KEY, Vec::new(), body)
 }
 
 fn replied(message: Value, finish_reason: Value) -> Result<ChatReply, Rejection> {
@@ -83,7 +57,7 @@ fn requests_keep_openai_s_contract() {
     assert_eq!(
         std::str::from_utf8(&http.body).unwrap(),
         "{\"model\":\"gpt-4.1\",\"messages\":[{\"role\":\"system\",\"content\":\"Be strict.\"},{\"role\":\"user\",\
-         \"content\":\"Is \\\"it\\\" so?\"},{\"role\":\"assistant\",\"content\":\"…\"}],\"temperature\":0.0,\"top_p\":0.5,\
+         \"content\":\"Is \\\"it\\\" so?\"},{\"role\":\"assistant\",\"content\":\"…\"},{\"role\":\"user\",\"content\":\"Again.\"}],\"temperature\":0.0,\"top_p\":0.5,\
          \"seed\":7,\"max_completion_tokens\":300,\"reasoning_effort\":\"low\",\"response_format\":{\"type\":\"json_object\"}}"
     );
     assert_eq!(&*call.endpoint, "gpt-4.1 at https://api.openai.com (openai)");
@@ -247,4 +221,11 @@ fn the_fingerprint_tells_models_apart_and_ignores_the_key() {
     let changed = of(base).differences(&of(warmer));
     assert_eq!(changed.len(), 1);
     assert_eq!(changed[0].0, "parameters");
+}
+
+#[test]
+fn a_reply_that_cannot_be_used_is_paid_for() {
+    let rejection = replied(json!({"content": "Half a sent"}), json!("length")).unwrap_err();
+    assert_eq!(rejection.spent.usage, Usage { prompt_tokens: 1_000_000, completion_tokens: 500_000 });
+    assert_eq!(rejection.spent.cost, Some(Usd(6.0)));
 }

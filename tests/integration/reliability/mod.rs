@@ -1,6 +1,5 @@
 //! The promises of `docs/reliability.md`, kept under faults, kills, signals and load: each as a small run in every `cargo test`, and at
 //! full size with `SCOREGATE_TEST_SIZE=full`. What is random comes from a seed that is printed; `SCOREGATE_TEST_SEED` repeats it.
-#![allow(clippy::print_stdout, reason = "a test's seed and figures")]
 #![expect(clippy::print_stdout, reason = "figures and seeds, shown with `--nocapture` and where a test fails")]
 
 mod accounting;

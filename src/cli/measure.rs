@@ -1,0 +1,199 @@
+//! From a plan to a measured run: opens what the engine needs, runs it, and says how it ended.
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::runtime::Runtime;
+
+use super::args::LedgerChoice;
+use super::events::Events;
+use super::failure::Failed;
+use super::signals::Caught;
+use super::{clock, ledger, screen, signals};
+use crate::dataset::Dataset;
+use crate::domain::{Env, Event, EventSink, FailureKind, Part, Redactor, RetryClass, Run};
+use crate::engine::{
+    self, Batcher, Caller, CallerSettings, Cancel, Canceller, Pace, Plan, RetryPolicy, Stop, Tape, cancellation,
+};
+use crate::evaluator;
+use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
+use crate::report;
+use crate::store::{Batches, Ledger, StoreError};
+use crate::suite::{Budget, Suite};
+
+/// What a run is measured with beside its plan.
+pub(super) struct Means<'a> {
+    pub(super) suite: &'a Suite,
+    pub(super) dataset: &'a Dataset,
+    pub(super) ledger: Option<LedgerChoice>,
+    pub(super) tape: Option<&'a Arc<Tape>>,
+    /// Where the results go.
+    pub(super) folder: &'a Path,
+    pub(super) events: &'a Events,
+    pub(super) env: &'a Env,
+}
+
+/// What came of it.
+pub(super) struct Outcome {
+    pub(super) run: Run,
+    /// The signal that ended it, if one did.
+    pub(super) caught: Caught,
+    /// While it lives, signals are listened to.
+    pub(super) _listening: Runtime,
+}
+
+/// Whether a model is asked.
+pub(super) fn asks(evaluator: &evaluator::Ready) -> bool {
+    matches!(evaluator.way, evaluator::Way::Asking(_))
+}
+
+/// What a shard may spend of what the run may; the time is everybody's.
+pub(super) fn budget(whole: Budget, part: Option<Part>) -> Budget {
+    let Some(Part { shard, of: _ }) = part else { return whole };
+    let Budget { usd, tokens, requests, time } = whole;
+    Budget {
+        usd: usd.map(|usd| shard.share_of(usd)),
+        tokens: tokens.map(|tokens| shard.share(tokens)),
+        requests: requests.map(|requests| shard.share(requests)),
+        time,
+    }
+}
+
+/// Runs the engine within a runtime of its own.
+pub(super) fn measure(plan: Plan, means: &Means<'_>) -> Result<Outcome, Failed> {
+    // Recorded answers cost nothing, so there is nothing to keep and nobody to call.
+    let asks = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
+    let calls = asks && means.tape.is_none_or(|tape| !tape.is_all());
+    let ledger = match calls {
+        true => Some(Arc::new(ledger::open(means.suite, means.ledger, means.folder)?)),
+        false => None,
+    };
+    let attempts: Arc<dyn Attempt> = match calls {
+        true => Arc::new(Client::new(means.env).map_err(|error| Failed::CouldNot(error.to_string()))?),
+        false => Arc::new(Unconnected),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failed::CouldNot(format!("could not start: {error}")))?;
+    let (run, caught) = runtime.block_on(carry_out(plan, means, ledger, attempts))?;
+    Ok(Outcome { run, caught, _listening: runtime })
+}
+
+async fn carry_out(
+    plan: Plan,
+    means: &Means<'_>,
+    ledger: Option<Arc<Ledger>>,
+    attempts: Arc<dyn Attempt>,
+) -> Result<(Run, Caught), Failed> {
+    let (canceller, cancel) = cancellation();
+    if let Some(deadline) = means.suite.run.deadline {
+        tokio::spawn(stop_after(deadline, canceller.clone()));
+    }
+    let stopped = Arc::new(AtomicBool::new(false));
+    let events = listeners(means, plan.redactor.clone(), Arc::clone(&stopped));
+    if let Some(ledger) = &ledger {
+        watch(ledger, cancel.clone());
+        if let Some(resumed) = ledger.resumed() {
+            events.emit(Event::Note { text: ledger::going_on(resumed) });
+        }
+    }
+    let caught = signals::listen(canceller, Arc::clone(&events))
+        .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
+    let batcher = match plan.limits.pace {
+        Pace::Slots => None,
+        Pace::Batches => {
+            let register = ledger.as_ref().map(|ledger| batches(ledger)).transpose()?;
+            Some(Batcher::new(Arc::clone(&attempts), register, cancel.clone(), Arc::clone(&events))?)
+        }
+    };
+    let settings = settings(means.suite, &plan);
+    let caller = Caller::new(attempts, ledger.clone(), settings, cancel.clone(), Arc::clone(&events));
+    let caller = Arc::new(caller.with_tape(means.tape.cloned()).with_batcher(batcher));
+    let results = means.folder.join("results.jsonl");
+    let run = engine::run(Arc::new(plan), means.dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;
+    // A run that an endpoint would not answer has not ended: the same command goes on with it.
+    if run.completion.as_ref().is_some_and(|end| end.complete) && !stopped.load(Ordering::Relaxed) {
+        finish(ledger).await;
+    }
+    Ok((run, caught))
+}
+
+fn settings(suite: &Suite, plan: &Plan) -> CallerSettings {
+    CallerSettings {
+        workers: plan.limits.workers,
+        retry: RetryPolicy { attempts: suite.run.retry_attempts, max_elapsed: suite.run.retry_max_elapsed },
+        budget: budget(suite.run.budget, plan.header.shard),
+        shards: plan.header.shard.map_or(1, |part| part.shard.total() as usize),
+    }
+}
+
+async fn stop_after(deadline: std::time::Duration, canceller: Canceller) {
+    tokio::time::sleep(deadline).await;
+    canceller.cancel(Stop::Deadline);
+}
+
+/// Everyone who hears what happens: the screen, the stream of `--events`, and `stopped`, which notes that an endpoint was given up.
+fn listeners(means: &Means<'_>, redactor: Redactor, stopped: Arc<AtomicBool>) -> Arc<dyn EventSink> {
+    let progress = report::Progress::stderr(progress_style(means.env), redactor);
+    let stream = means.events.clone();
+    Arc::new(move |event: Event| {
+        stopped.fetch_or(matches!(event, Event::EndpointStopped { .. }), Ordering::Relaxed);
+        stream.emit(event.clone());
+        progress.emit(event);
+    })
+}
+
+/// A bar where somebody watches; lines in a log.
+fn progress_style(env: &Env) -> report::ProgressStyle {
+    let watched = std::io::stderr().is_terminal() && env.get("CI").is_none() && env.get("TERM") != Some("dumb");
+    if watched { report::ProgressStyle::Bar } else { report::ProgressStyle::Lines }
+}
+
+/// Whoever wants to stop does not wait for a locked ledger.
+fn watch(ledger: &Arc<Ledger>, cancel: Cancel) {
+    let ledger = Arc::downgrade(ledger);
+    tokio::spawn(async move {
+        cancel.cancelled().await;
+        if let Some(ledger) = ledger.upgrade() {
+            ledger.hurry();
+        }
+    });
+}
+
+/// The batches that earlier runs with this ledger left behind.
+fn batches(ledger: &Ledger) -> Result<Batches, Failed> {
+    match Batches::open(ledger.path(), clock::now().as_second()) {
+        Err(StoreError::Busy { holder, .. }) => {
+            let path = ledger.path().display();
+            let message = format!("another run waits for the batches of the ledger `{path}`: {holder}");
+            Err(Failed::usage(
+                "ledger-in-use",
+                message,
+                "wait for it to end, or give this run a ledger of its own: `run.ledger`",
+            ))
+        }
+        other => Ok(other?),
+    }
+}
+
+/// The next run begins anew.
+async fn finish(ledger: Option<Arc<Ledger>>) {
+    let Some(ledger) = ledger else { return };
+    if let Err(error) = ledger.finish().await {
+        screen::message(&format!(
+            "warning: the end of this run was not kept, so the next one may go on with it: {error}"
+        ));
+    }
+}
+
+/// Recorded answers and computed scores need no connection; whoever asks for one is told so.
+struct Unconnected;
+
+impl Attempt for Unconnected {
+    fn attempt<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Response, Rejection>> {
+        let why = format!("{} needs a connection, and this run has none", call.what);
+        let rejection = Rejection::new(FailureKind::Internal, RetryClass::Endpoint, why);
+        Box::pin(std::future::ready(Err(rejection)))
+    }
+}

@@ -1,0 +1,246 @@
+//! What the providers have in common: a service at an address that is asked by one POST of JSON.
+//!
+//! A dialect gives its [`Form`], the parameters of its requests and their bodies; address, key, headers, limits, price and batches are
+//! read and checked here.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::batch::{self, Access, BatchSpec, Mode};
+use super::credentials::{KeyForm, Said, key};
+use super::price::{Price, expected};
+use super::{Built, ChatApi, ChatRequest, Headers, Model};
+use crate::diagnostic::Diagnostics;
+use crate::domain::{EndpointLimits, Env, Fingerprint, Secret};
+use crate::net::{BatchApi, Call, Deadlines, Dialect, HttpRequest, Patience, Request, Url, check_address, shown};
+use crate::suite::{Block, Period};
+
+/// How a dialect's services are reached.
+pub(super) struct Form {
+    /// The word under `provider`.
+    pub(super) name: &'static str,
+    pub(super) base: &'static str,
+    /// The path below the base, in the parts that a person may have written at the end of `base_url` already.
+    pub(super) path: &'static [&'static str],
+    pub(super) key: KeyForm,
+    /// Sent unless the suite gives them.
+    pub(super) headers: &'static [(&'static str, &'static str)],
+    /// What `extra` may not hold because it would change what a reply is.
+    pub(super) whole_reply: &'static [&'static str],
+    /// … or because it has a place of its own, and what to write instead.
+    pub(super) placed: &'static [(&'static str, &'static str)],
+    /// Whose errors a service at this host answers with.
+    pub(super) dialect: fn(&str) -> Dialect,
+    pub(super) batches: fn(&Url, Access, Patience) -> Arc<dyn BatchApi>,
+}
+
+/// The settings that every dialect has. They are flattened into its own, which serde cannot do beside `deny_unknown_fields`; their JSON
+/// Schema refuses unknown keys.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct ServiceSettings {
+    /// The model's name, as the service knows it.
+    #[schemars(length(min = 1))]
+    pub(super) model: String,
+    /// Where the service is, when it is not the provider's own.
+    pub(super) base_url: Option<String>,
+    /// The key (default: the provider's environment variable, for the provider's own address only).
+    api_key: Option<String>,
+    /// The longest reply, in tokens; a reply that is cut off there counts as not measured.
+    pub(super) max_tokens: Option<NonZeroU32>,
+    /// Time for one attempt (default: the run's).
+    timeout: Option<Period>,
+    /// Further headers. Values from the environment are treated as credentials.
+    headers: Option<BTreeMap<String, String>>,
+    /// Further parts of the request's body, as the service documents them.
+    pub(super) extra: Option<Map<String, Value>>,
+    /// What tokens cost.
+    price: Option<Price>,
+    /// How calls of judges are sent: `direct` at once (default), `batch` through the Batch API, cheaper and within a day.
+    mode: Option<Mode>,
+    /// How long `mode: batch` waits.
+    batch: Option<BatchSpec>,
+    /// What the service takes.
+    limits: Option<EndpointLimits>,
+}
+
+/// Ready to be asked.
+pub(super) struct Service {
+    /// Where the questions go.
+    url: String,
+    /// The same for messages to people.
+    pub(super) shown: String,
+    endpoint: Arc<str>,
+    pub(super) dialect: Dialect,
+    pub(super) model: String,
+    /// What follows the messages in the body, in this order.
+    pub(super) parameters: Map<String, Value>,
+    headers: Headers,
+    timeout: Option<Duration>,
+    pub(super) price: Option<Price>,
+    batches: Option<Arc<dyn BatchApi>>,
+    limits: EndpointLimits,
+    /// What the suite says.
+    max_tokens: Option<NonZeroU32>,
+}
+
+/// A service with what a model needs beside it.
+pub(super) struct Ready {
+    pub(super) service: Service,
+    fingerprint: Fingerprint,
+    secrets: Vec<Secret>,
+}
+
+impl Form {
+    /// Checks what `settings` say of the service; `parameters` are the dialect's own, in a fixed order, so that equal settings are equal
+    /// bytes. `sound`: nothing is wrong with the settings so far. `None` after pushing every problem.
+    pub(super) fn ready(
+        &self,
+        block: &Block,
+        (settings, sound): (ServiceSettings, bool),
+        mut parameters: Map<String, Value>,
+        env: &Env,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Ready> {
+        let url = self.address(block, settings.base_url.as_deref(), diagnostics);
+        let headers = Headers::build(block, "/headers", &settings.headers.unwrap_or_default(), diagnostics);
+        let said = Said {
+            block,
+            api_key: settings.api_key.as_deref(),
+            elsewhere: settings.base_url.is_some(),
+            headers: headers.as_ref(),
+        };
+        // A key that is not there may be what is wrong.
+        let key = match sound || settings.api_key.is_some() {
+            true => key(&said, self.key, env, diagnostics),
+            false => None,
+        };
+        let extra = self.extra(block, settings.extra.as_ref(), diagnostics);
+        let patience = batch::patience(block, settings.mode, settings.batch.as_ref(), diagnostics);
+        let (url, mut headers, key, (), patience) = (url?, headers?, key?, extra?, patience?);
+        if !sound {
+            return None;
+        }
+        let missing = |(name, _): &&(&str, &str)| !headers.plain.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let own: Vec<_> = self.headers.iter().filter(missing).collect();
+        headers.plain.extend(own.into_iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let mut secrets = Vec::new();
+        if let Some(key) = key {
+            headers.credentials.push((self.key.header.to_owned(), key.header));
+            secrets.extend(key.bare);
+        }
+        parameters.extend(settings.extra.unwrap_or_default());
+        let (shown, origin) = (shown(&url), url.origin().ascii_serialization());
+        let endpoint: Arc<str> = format!("{} at {origin} ({})", settings.model, self.name).into();
+        let dialect = (self.dialect)(url.host_str().unwrap_or_default());
+        let fingerprint = Fingerprint::default()
+            .with("model", &settings.model)
+            .with("parameters", json!({"body": parameters, "headers": headers.plain}))
+            .with("endpoint", &shown);
+        let batches = patience.map(|patience| {
+            let access = Access { headers: headers.clone(), endpoint: Arc::clone(&endpoint), dialect };
+            (self.batches)(&url, access, patience)
+        });
+        let service = Service {
+            url: url.to_string(),
+            shown,
+            endpoint,
+            dialect,
+            model: settings.model,
+            parameters,
+            headers,
+            timeout: settings.timeout.map(|period| period.0),
+            price: settings.price,
+            batches,
+            limits: settings.limits.unwrap_or_default(),
+            max_tokens: settings.max_tokens,
+        };
+        Some(Ready { service, fingerprint, secrets })
+    }
+
+    fn address(&self, block: &Block, base: Option<&str>, diagnostics: &mut Diagnostics) -> Option<Url> {
+        match check_address(base.unwrap_or(self.base)) {
+            Ok(mut url) => {
+                let written = url.path().trim_end_matches('/');
+                let below = self.path.iter().rev().fold(written, |path, part| path.trim_end_matches(part)).to_owned();
+                url.set_path(&format!("{below}{}", self.path.concat()));
+                Some(url)
+            }
+            Err(error) => {
+                diagnostics.push(block.problem("/base_url", "address", error.to_string()));
+                None
+            }
+        }
+    }
+
+    fn extra(&self, block: &Block, extra: Option<&Map<String, Value>>, diagnostics: &mut Diagnostics) -> Option<()> {
+        let mut sound = Some(());
+        for key in extra.into_iter().flatten().map(|(key, _)| key.as_str()) {
+            let help = match self.placed.iter().find(|(placed, _)| *placed == key) {
+                Some((_, "")) => format!("write `{key}` beside `model`"),
+                Some((_, instead)) => (*instead).to_owned(),
+                None if self.whole_reply.contains(&key) => "remove it: one whole reply of text is read".to_owned(),
+                None => continue,
+            };
+            let message = format!("`{key}` cannot stand in `extra`");
+            diagnostics.push(block.key_problem(&format!("/extra/{key}"), "reserved", message).help(help));
+            sound = None;
+        }
+        sound
+    }
+}
+
+impl Ready {
+    /// The model, once the dialect is put around the service.
+    pub(super) fn built<C: ChatApi + 'static>(self, block: &Block, dialect: impl FnOnce(Service) -> C) -> Built {
+        let Self { service, fingerprint, secrets } = self;
+        let chat = Arc::new(dialect(service));
+        Built { model: Model { name: block.name.clone(), chat, fingerprint }, secrets }
+    }
+}
+
+impl Service {
+    /// The call that asks `request` with this body.
+    pub(super) fn call(&self, request: &ChatRequest, body: &Value) -> Call {
+        let body = body.to_string();
+        let route = batch::route(request.purpose, self.batches.as_ref());
+        let most = self.max_tokens.map(|tokens| u64::from(tokens.get()));
+        let expected = expected(body.len(), most, self.price, &route);
+        let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+        headers.extend(self.headers.plain.iter().cloned());
+        Call {
+            request: Request::Http(HttpRequest {
+                method: http::Method::POST,
+                url: self.url.clone(),
+                headers,
+                credentials: self.headers.credentials.clone(),
+                body: body.into(),
+            }),
+            endpoint: Arc::clone(&self.endpoint),
+            purpose: request.purpose,
+            dialect: self.dialect,
+            deadlines: Deadlines { whole: self.timeout.unwrap_or(request.deadlines.whole), ..request.deadlines },
+            trial: request.trial,
+            redirects: false,
+            route,
+            what: request.what.clone(),
+            limits: self.limits,
+            expected,
+        }
+    }
+
+    /// Whether calls of judges go by batch.
+    pub(super) fn batches(&self) -> bool {
+        self.batches.is_some()
+    }
+}
+
+/// The settings that are sent as they are written, in this order; what is not given is not sent.
+pub(super) fn given<const N: usize>(settings: [(&str, Option<Value>); N]) -> Map<String, Value> {
+    settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}

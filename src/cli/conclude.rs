@@ -7,7 +7,7 @@ use super::exit_code::ExitCode;
 use super::failure::Failed;
 use super::publish::{Comment, Finished};
 use super::{reports, screen};
-use crate::domain::{Decision, Env, Redactor, Run, Verdict};
+use crate::domain::{Decision, Env, Redactor, Run, TrialRecord, Verdict};
 use crate::gate::{BaselineState, Policy, judge, judge_shard};
 use crate::report::escape::terminal;
 use crate::report::{self, ReportSettings};
@@ -77,7 +77,8 @@ impl Measured<'_> {
 /// What was measured until then stays in the reports, and none of it is a decision.
 fn stopped(verdict: &mut Verdict, run: &Run, code: ExitCode) {
     let signal = if code == ExitCode::Interrupted { "SIGINT" } else { "SIGTERM or SIGHUP" };
-    let measured: usize = run.cases.iter().map(|case| case.trials.len()).sum();
+    let answered = |trial: &&TrialRecord| trial.answered.is_ok();
+    let measured = run.cases.iter().flat_map(|case| &case.trials).filter(answered).count();
     let planned = run.header.outcomes();
     verdict.headline = format!(
         "cancelled by {signal}: {measured} of {planned} answers are here, and nothing is decided; run again, what was paid for \

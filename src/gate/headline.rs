@@ -97,18 +97,19 @@ fn passed(scene: &Scene<'_>, findings: &[Finding]) -> String {
     if of(&[RuleKind::MustPass], |finding| finding.comparison.verdict == RuleVerdict::Met) > 0 {
         parts.push("the must-pass cases passed".to_owned());
     }
-    if parts.is_empty() {
-        let cases = scene.sheets.first().map_or(0, |sheet| sheet.rows.len() as u64);
-        parts.push(format!("{} measured, and nothing is required of them", counted(cases, "case", "cases")));
-    }
     let warnings = findings.iter().filter(|finding| {
         finding.comparison.severity == Severity::Warn && finding.comparison.rule != RuleKind::Baseline
     });
     let warnings = listed(warnings);
+    if parts.is_empty() && warnings.is_empty() {
+        let cases = scene.sheets.first().map_or(0, |sheet| sheet.rows.len() as u64);
+        parts.push(format!("{} measured, and nothing is required of them", counted(cases, "case", "cases")));
+    }
     if warnings.is_empty() {
         return format!("passed: {}{}", parts.join("; "), no_baseline(findings));
     }
-    format!("passed with a warning: {warnings}; {}{}", parts.join("; "), no_baseline(findings))
+    let all: Vec<String> = std::iter::once(warnings).chain(parts).collect();
+    format!("passed with a warning: {}{}", all.join("; "), no_baseline(findings))
 }
 
 fn no_baseline(findings: &[Finding]) -> &'static str {

@@ -51,8 +51,22 @@ struct Candidate {
 /// `Absent`, or as [`super::Ledger::open`].
 pub fn prune(path: &Path, settings: &PruneSettings) -> Result<Pruned, StoreError> {
     let mut connection = open_existing(path)?;
-    let done = prune_within(&mut connection, settings, &Patience::default(), now_us());
-    done.map_err(|error| explain::failure(path, &error))
+    let patience = Patience::default();
+    let once = |connection: &mut Connection| {
+        prune_within(connection, settings, &patience, now_us()).map_err(|error| explain::failure(path, &error))
+    };
+    let mut pruned = once(&mut connection)?;
+    // What an answer takes of the file is estimated, so the first look may leave a little too much.
+    let too_large = |pruned: &Pruned| settings.keep_size.is_some_and(|most| pruned.bytes_after > most);
+    while !settings.dry_run && !pruned.held && too_large(&pruned) {
+        let more = once(&mut connection)?;
+        if more.answers == 0 {
+            break;
+        }
+        pruned =
+            Pruned { answers: pruned.answers.saturating_add(more.answers), bytes_before: pruned.bytes_before, ..more };
+    }
+    Ok(pruned)
 }
 
 fn prune_within(

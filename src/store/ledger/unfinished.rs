@@ -40,8 +40,6 @@ pub(super) struct Run {
     /// stopped.
     until_us: i64,
     resumed: Option<Resumed>,
-    /// Without a time to live every kept answer may be used anyway.
-    recorded: bool,
     signed_us: Option<i64>,
 }
 
@@ -75,7 +73,8 @@ impl Run {
             (LedgerMode::Refresh | LedgerMode::Off, _) => begun_us,
         };
         let until_us = if *mode == LedgerMode::Off { now_us.max(begun_us) } else { i64::MAX };
-        let recorded = !(*mode == LedgerMode::On && ttl.is_none());
+        // Where every answer may be used anyway, that a stopped run goes on changes nothing.
+        let told = !(*mode == LedgerMode::On && ttl.is_none());
         Ok(Self {
             place,
             mode: *mode,
@@ -84,8 +83,7 @@ impl Run {
             opened_us: now_us.max(begun_us),
             since_us,
             until_us,
-            resumed: resumed.filter(|_| recorded),
-            recorded,
+            resumed: resumed.filter(|_| told),
             signed_us: None,
         })
     }
@@ -106,7 +104,7 @@ impl Run {
 
     /// Whether it is time to say that the run is there.
     pub(super) fn unsigned(&self, now_us: i64) -> bool {
-        self.recorded && self.signed_us.is_none_or(|at| now_us.saturating_sub(at) >= micros(SIGN))
+        self.signed_us.is_none_or(|at| now_us.saturating_sub(at) >= micros(SIGN))
     }
 
     /// Says it, within the commit of an answer.

@@ -75,6 +75,7 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
     }
     let (Some(policy), Some(reports), Some(mut dataset), false) = (policy, reports, dataset, problems.has_errors())
     else {
+        problems.without_consequences();
         problems.sort();
         return Err(problems.into());
     };

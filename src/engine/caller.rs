@@ -14,7 +14,8 @@ use super::retry::{RetryPolicy, Tries, wait};
 use super::tape::{Seat, Tape};
 use super::waits::Waits;
 use crate::domain::{
-    CallCounts, Complaint, Event, EventSink, Failure, FailureKind, LimiterState, RetryClass, Side, Spent, Usage,
+    CallCounts, Complaint, Event, EventSink, Failure, FailureKind, LimiterState, Redactor, RetryClass, Side, Spent,
+    Usage,
 };
 use crate::net::{
     Accept, Attempt, BoxFuture, Call, Dialect, Purpose, Receipt, Rejection, Request, Response, Route, Transport,
@@ -51,6 +52,7 @@ pub struct Caller {
     /// Altered rows are told once.
     told_altered: AtomicBool,
     tape: Option<Arc<Tape>>,
+    redactor: Redactor,
 }
 
 #[derive(Default)]
@@ -84,6 +86,7 @@ impl Caller {
             ledger_trouble: OnceLock::new(),
             told_altered: AtomicBool::new(false),
             tape: None,
+            redactor: Redactor::default(),
         }
     }
 
@@ -91,6 +94,13 @@ impl Caller {
     #[must_use]
     pub fn with_tape(self, tape: Option<Arc<Tape>>) -> Self {
         Self { tape, ..self }
+    }
+
+    /// Answers are used and kept without the secrets that `redactor` knows: whatever follows from one (a score, the judge's question) is
+    /// then the same whether it was just given, comes from the ledger or is replayed.
+    #[must_use]
+    pub fn with_redactor(self, redactor: Redactor) -> Self {
+        Self { redactor, ..self }
     }
 
     pub(super) fn tape(&self) -> Option<&Tape> {
@@ -202,12 +212,12 @@ impl Caller {
     ) -> Result<Option<Receipt>, Failure> {
         let (Some(batcher), Route::Batch(api)) = (&self.batcher, &call.route) else { return Ok(None) };
         self.still_open(limiter)?;
-        let reserved = self.account.reserve(&call.expected)?;
+        let reserved = self.account.reserve_for_batch(&call.expected).await?;
         // A call that is left in its batch keeps what is reserved for it: it will be paid for.
         let (response, first) = match batcher.ask(key, call, api).await? {
             Delivery::Answer { response, first } => (response, first),
             Delivery::Direct => {
-                reserved.give_back();
+                reserved.unsent();
                 batcher.settle(&key).await;
                 return Ok(None);
             }
@@ -221,6 +231,7 @@ impl Caller {
                 return Err(failure(call, rejection, 1));
             }
         };
+        let response = response.masked(&self.redactor);
         let read = accept(&response);
         match &read {
             Ok(spent) if first => reserved.settle(spent),
@@ -294,7 +305,7 @@ impl Caller {
                 return Ok(None);
             }
         };
-        let Some(response) = restore(kept) else { return Ok(None) };
+        let Some(response) = restore(kept).map(|response| response.masked(&self.redactor)) else { return Ok(None) };
         if accept(&response).is_err() {
             return Ok(None);
         }
@@ -326,8 +337,7 @@ impl Caller {
             why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
             permit = limiter.admit(tokens(call)) => permit.map_err(|failure| Failure { attempts: *sent, ..failure })?,
         };
-        let reserved = self.still_open(limiter).and_then(|()| self.account.reserve(&call.expected));
-        let reserved = reserved.map_err(|failure| Failure { attempts: *sent, ..failure })?;
+        let reserved = self.reserve(call, limiter, *sent).await?;
         *sent += 1;
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
         if *sent > 1 {
@@ -337,6 +347,7 @@ impl Caller {
             result = self.attempts.attempt(call) => result,
             why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
         };
+        let result = result.map(|response| response.masked(&self.redactor));
         let read = result.and_then(|response| accept(&response).map(|spent| (response, spent)));
         match read {
             Ok((response, spent)) => {
@@ -355,6 +366,22 @@ impl Caller {
                 Ok(Err(rejection))
             }
         }
+    }
+
+    /// Room for one attempt in the budget, unless the run is to stop or the endpoint is stopped meanwhile.
+    async fn reserve(&self, call: &Call, limiter: &Limiter, sent: u32) -> Result<Reservation<'_>, Failure> {
+        let tried = |failure| Failure { attempts: sent, ..failure };
+        self.still_open(limiter).map_err(tried)?;
+        let reserved = tokio::select! {
+            biased;
+            why = self.cancel.cancelled() => return Err(cancelled(why, sent)),
+            reserved = self.account.reserve(&call.expected) => reserved.map_err(tried)?,
+        };
+        if let Err(stopped) = self.still_open(limiter) {
+            reserved.unsent();
+            return Err(tried(stopped));
+        }
+        Ok(reserved)
     }
 
     async fn pause(&self, call: &Call, rejection: &Rejection, pause: Duration) {

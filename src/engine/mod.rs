@@ -30,7 +30,7 @@ pub use batch::Batcher;
 pub use caller::{Caller, CallerSettings};
 pub use cancel::{Cancel, Canceller, Stop, cancellation};
 pub use plan::{Limits, Pace, Plan};
-pub use preview::{Forecast, Preview, Span, preview};
+pub use preview::{Forecast, Preview, Span, Unaskable, preview};
 pub use retry::RetryPolicy;
 pub use schedule::{EngineError, run};
 pub use tape::Tape;

@@ -207,6 +207,8 @@ fn bl_concurrent_additions_are_all_in_the_pool() {
     accept(place.path());
     let base = std::fs::read_to_string(place.path().join("first/results.jsonl")).expect("results");
     let (first, rest) = base.split_once('\n').expect("lines");
+    // As if the application had been asked each time.
+    let rest = rest.replace("\"requests\":0", "\"requests\":2");
     let mut header: Value = serde_json::from_str(first).expect("JSON");
     for run in 0..8 {
         header["id"] = format!("run-{run}").into();
@@ -224,4 +226,28 @@ fn bl_concurrent_additions_are_all_in_the_pool() {
     });
     let pool = read_baseline(&place.path().join("base.jsonl"), "base.jsonl").expect("a baseline");
     assert_eq!(pool.runs.len(), 9);
+}
+
+/// A copy would make the pool look steadier than the application is.
+#[test]
+fn a_run_that_repeats_one_of_the_pool_is_not_added() {
+    let place = folder(&[("first.yaml", FIRST)]);
+    recorded(place.path(), &[("a", "a?", true), ("b", "b?", false)]);
+    accept(place.path());
+    let add = |expected: i32| {
+        // Ids tell runs of one second apart by their start alone.
+        std::thread::sleep(std::time::Duration::from_millis(1_100));
+        check(place.path(), &["run", "first.yaml", "--out", "again"], 0);
+        let again = ["baseline", "update", "again/results.jsonl", "--to", "base.jsonl", "--add"];
+        let output = scoregate(place.path(), &again);
+        assert_eq!(code(&output), expected, "{}", err(&output));
+        err(&output)
+    };
+    let before = std::fs::read(place.path().join("base.jsonl")).expect("a baseline");
+    let said = add(3);
+    assert!(said.contains("it repeats run") && said.contains("--ledger refresh"), "{said}");
+    assert_eq!(std::fs::read(place.path().join("base.jsonl")).expect("a baseline"), before);
+    recorded(place.path(), &[("a", "a?", true), ("b", "b?", true)]);
+    add(0);
+    assert_eq!(read_baseline(&place.path().join("base.jsonl"), "base.jsonl").expect("a baseline").runs.len(), 2);
 }

@@ -228,3 +228,23 @@ fn a_file_that_cannot_be_the_ledger_stops_the_run_before_the_first_call() {
     assert!(check(place.path(), &["run"], 3).contains("cannot be opened"));
     assert_eq!(server.with(|counts| counts.connections), 0);
 }
+
+/// Who echoes the request does not get a secret into the ledger, and what is read from it scores as before.
+#[test]
+fn what_is_kept_holds_no_secret() {
+    const KEY: &str = "sg-echoed-secret-0123456789";
+    let server =
+        ChatServer::start(Duration::ZERO, |_, _| ("200 OK", completion(&format!("The key is {KEY}.\nVERDICT: YES"))));
+    let place = judged(&server.url);
+    let path = place.path().join("scoregate.yaml");
+    let suite = std::fs::read_to_string(&path).expect("the suite");
+    std::fs::write(&path, suite.replace("none-needed", "\"${JUDGE_KEY}\"")).expect("a file");
+    for _ in 0..2 {
+        checked(&command(place.path(), &["run"]).env("JUDGE_KEY", KEY).output().expect("a run"), 0);
+    }
+    assert_eq!(server.with(|counts| counts.requests), CASES, "the second run reads what the first has kept");
+    for file in [".scoregate/ledger.sqlite", "scoregate-out/results.jsonl"] {
+        let bytes = std::fs::read(place.path().join(file)).expect("a file");
+        assert!(!bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes()), "the secret is in {file}");
+    }
+}

@@ -224,6 +224,10 @@ fn rn_interrupt() {
         assert_eq!((&verdict["verdict"], &verdict["partial"]), (&"not_evaluated".into(), &true.into()));
         assert_eq!(verdict["exit_code"], expected);
         assert!(err(&output).contains(&format!("exit {expected}: cancelled by SIG")), "{}", err(&output));
+        let results = read("results.jsonl");
+        let here = results.lines().filter(|line| line.contains("\"answer\":")).count();
+        let said = verdict["headline"].as_str().unwrap_or_default();
+        assert!(said.contains(&format!(": {here} of {CASES} answers are here")), "{said}");
         assert!(read("junit.xml").contains("<testsuite"));
         let finished = server.with(|counts| counts.answered.len());
         let resumed = start(folder.path(), &[]).output().expect("a run");

@@ -150,6 +150,10 @@ fn check_says_what_packing_saves() {
         err(&output)
     );
     assert!(said.contains("prompt tokens less"), "{said}");
+    assert!(
+        said.contains("calls: 6 to make"),
+        "five packs, and the answer that speaks to the judge; no second trial is recorded: {said}"
+    );
     let folder = suite("http://127.0.0.1:9", "{ batch_size: 1 }");
     let output = scoregate(&folder, &["check"]).output().expect("a check");
     assert!(!out(&output).contains("in a request"), "{}", out(&output));

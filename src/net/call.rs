@@ -109,6 +109,8 @@ pub struct Call {
     pub deadlines: Deadlines,
     /// Part of the ledger's key, so that repetitions stay distinct.
     pub trial: u32,
+    /// The version of the application behind the request, which does not say it itself; part of the ledger's key.
+    pub version: Option<Arc<str>>,
     /// Follow redirects (at most five; credentials never leave the origin). Default off.
     pub redirects: bool,
     /// Not part of the key: the answer is the same whichever way it came.

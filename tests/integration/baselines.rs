@@ -1,13 +1,12 @@
 //! Cases of the topic `baselines` that need the whole program: real files, real processes, a real repository.
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use scoregate::store::read_baseline;
 use serde_json::Value;
 
-use crate::command::{check, code, err, fixture, folder, report, scoregate, verdict};
+use crate::command::{check, code, err, fixture, folder, git, report, scoregate, verdict};
 
 const POLICY: &str =
     "version: 1\nname: base\ndataset: { path: data.jsonl }\nevaluators:\n  exact_match: {}\ngate:\n  metrics:\n";
@@ -99,19 +98,6 @@ fn bl_asked_for() {
     recorded(place.path(), &[("easy", "easy?", true)]);
     let typo = check(place.path(), &["run", "--baseline", "relase.jsonl"], 2);
     assert!(typo.contains("relase.jsonl"), "{typo}");
-}
-
-fn git(place: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"])
-        .args(arguments)
-        .current_dir(place)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .expect("git");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 #[test]

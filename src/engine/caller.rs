@@ -8,20 +8,21 @@ use std::time::{Duration, Instant, SystemTime};
 use super::batch::{Batcher, Delivery};
 use super::budget::{Account, Reservation};
 use super::cancel::{Cancel, Stop};
+use super::kept::{keep, restore};
 use super::key::key_of;
+use super::landing::{landing_of, settle, tokens, used};
 use super::limiter::{Ceiling, Landing, Limiter, Limiters};
 use super::retry::{RetryPolicy, Tries, wait};
 use super::tape::{Seat, Tape};
 use super::waits::Waits;
 use crate::domain::{
-    CallCounts, Complaint, Event, EventSink, Failure, FailureKind, LimiterState, Redactor, RetryClass, Side, Spent,
-    Usage,
+    CallCounts, Event, EventSink, Failure, FailureKind, LimiterState, Redactor, RetryClass, Side, Spent,
 };
 use crate::net::{
     Accept, Attempt, BoxFuture, Call, Dialect, Purpose, Receipt, Rejection, Request, Response, Route, Transport,
     rate_hint,
 };
-use crate::store::{Bill, Found, Kept, Ledger, StoreError};
+use crate::store::{Found, Ledger, StoreError};
 use crate::suite::Budget;
 
 /// How calls are carried out.
@@ -430,55 +431,6 @@ pub(super) fn most_at_once(call: &Call) -> usize {
         (Request::Http(_), Purpose::Target, Dialect::Plain | Dialect::Raw) => SERVICE,
         (Request::Http(_), Purpose::Target | Purpose::Judge | Purpose::Embedding, _) => MODEL,
     }
-}
-
-/// What a provider counts when it lets a request in: the prompt, and the reply as far as the request bounds it.
-fn tokens(call: &Call) -> u64 {
-    call.expected.prompt_tokens.saturating_add(call.expected.completion_tokens.unwrap_or_default())
-}
-
-fn used(spent: &Spent) -> Option<u64> {
-    let Usage { prompt_tokens, completion_tokens } = spent.usage;
-    (!spent.usage.is_empty()).then(|| prompt_tokens.saturating_add(completion_tokens))
-}
-
-fn landing_of(rejection: &Rejection) -> Landing {
-    match (rejection.hint.complaint, rejection.class, rejection.hint.retry_after) {
-        (Some(complaint), ..) => Landing::Refused(complaint),
-        // Whoever names a time to come back is at a limit, whatever it calls it.
-        (None, RetryClass::Retry, Some(_)) => Landing::Refused(Complaint::Unclear),
-        (None, ..) => Landing::Lost,
-    }
-}
-
-/// An answer that cannot be used is paid for; a refusal is not; what was lost on the way may be.
-fn settle(reserved: Reservation<'_>, rejection: &Rejection) {
-    match rejection.kind {
-        FailureKind::Timeout | FailureKind::Connection | FailureKind::Truncated if rejection.spent.usage.is_empty() => {
-        }
-        _ if rejection.class == RetryClass::Unusable => reserved.settle(&rejection.spent),
-        _ => reserved.give_back(),
-    }
-}
-
-fn keep(call: &Call, response: &Response, Spent { usage, cost }: Spent) -> Result<Kept, String> {
-    Ok(Kept {
-        status: response.status,
-        headers: serde_json::to_string(&response.headers).map_err(|error| error.to_string())?,
-        body: response.body.to_vec(),
-        latency_us: i64::try_from(response.latency.as_micros()).unwrap_or(i64::MAX),
-        bill: Bill { endpoint: call.endpoint.to_string(), usage, cost },
-    })
-}
-
-/// `None` where the row is not one that this version writes: the call is made again.
-pub(super) fn restore(kept: Kept) -> Option<Response> {
-    Some(Response {
-        status: kept.status,
-        headers: serde_json::from_str(&kept.headers).ok()?,
-        body: kept.body.into(),
-        latency: Duration::from_micros(kept.latency_us.unsigned_abs()),
-    })
 }
 
 pub(super) fn failure(call: &Call, rejection: Rejection, attempts: u32) -> Failure {

@@ -331,3 +331,21 @@ fn two_runs_do_not_wait_for_the_same_batches() {
     assert_eq!(code(&first), 0, "{}", err(&first));
     assert_paid_once(&server);
 }
+
+/// Packs go by batch; what a pack leaves open does not wait for another one.
+#[test]
+fn a_pack_without_verdicts_is_asked_again_alone_and_directly() {
+    for form in FORMS {
+        let server = BatchServer::start(form, Manner::default());
+        let folder = suite(&server, "", "run: { batch_size: 4 }\n");
+        run(folder.path(), 0);
+        server.with(|seen| {
+            assert_eq!((seen.submissions, seen.in_batches.len()), (1, CASES / 4));
+            assert_eq!(seen.direct.len(), CASES, "{:?}", seen.direct);
+            assert_eq!(seen.violations, Vec::<String>::new());
+        });
+        assert_eq!(end(folder.path())["calls"]["repairs"], CASES);
+        run(folder.path(), 0);
+        assert_eq!(server.with(|seen| (seen.submissions, seen.direct.values().sum::<usize>())), (1, CASES));
+    }
+}

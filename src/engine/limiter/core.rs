@@ -98,7 +98,7 @@ impl Core {
         if self.spread.0 > 0 {
             self.spread = (self.spread.0.saturating_sub(1), now + self.gap());
         }
-        let marks = (self.requests.take(1.0), self.tokens.take(tokens));
+        let marks = (self.requests.take(1.0, now), self.tokens.take(tokens, now));
         Admission::Go(Load { flight: self.concurrency.send(now), tokens, marks })
     }
 
@@ -118,8 +118,8 @@ impl Core {
         };
         let answered = matches!(landing, Landing::Answered { .. });
         let sent = if matches!(landing, Landing::Refused(_)) { 0.0 } else { 1.0 };
-        self.requests.settle(1.0, sent, answered);
-        self.tokens.settle(load.tokens, used, answered);
+        self.requests.settle(load.marks.0, 1.0, sent, answered);
+        self.tokens.settle(load.marks.1, load.tokens, used, answered);
         if let Some(told) = hint.requests {
             self.requests.learn(told, load.marks.0, now);
         }

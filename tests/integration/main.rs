@@ -15,6 +15,7 @@ mod cassettes;
 mod chat_server;
 #[path = "support/command.rs"]
 mod command;
+mod compare;
 mod datasets;
 mod determinism;
 mod documents;

@@ -37,8 +37,11 @@ mod threshold;
 mod trials;
 mod word;
 
+pub(crate) use estimate::floor as variance_floor;
 pub use failed::{Fared, fared};
 pub use judge::judge;
+pub(crate) use matchup::unit;
+pub(crate) use must_pass::value_passes;
 pub use part::judge_shard;
 pub use policy::{BaselinePolicy, Policy};
 pub use selectors::Unmatched;

@@ -262,15 +262,14 @@ fn metrics(records: &[Record], form: &Wide<'_>, text: &Text) -> Vec<String> {
             any |= matches!(mark, Mark::Score(_) | Mark::NotFinite(_));
             other |= mark == Mark::Other;
         }
-        any || !other
+        // Where metrics are wanted by name, a column that is half of numbers need not be one.
+        if text.wanted.is_empty() { any || !other } else { !other }
     };
     let known = |column: &str| IDS.contains(&column) || form.data.contains(&column) || DATA.contains(&column);
     let own = |column: &str| OWN.contains(&column);
-    let names = columns.into_iter().map(|(column, _)| column);
-    match text.wanted.is_empty() {
-        true => names.filter(|column| !known(column) && !own(column) && numbers(column)).collect(),
-        false => names.filter(|column| text.wanted.contains(column)).collect(),
-    }
+    let is_metric =
+        |column: &String| text.wanted.contains(column) || !(known(column) || own(column)) && numbers(column);
+    columns.into_iter().map(|(column, _)| column).filter(is_metric).collect()
 }
 
 /// A row for each score.

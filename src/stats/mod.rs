@@ -8,6 +8,7 @@
 //! exact because scores are added and compared as integers. Tests of reports
 //! and tools ([`wilcoxon`], [`paired_t_test`], [`bootstrap_interval`], §22) stand here too; no verdict reads them.
 
+mod agreement;
 mod binomial;
 mod bootstrap;
 mod break_guard;
@@ -33,6 +34,7 @@ mod threshold;
 mod vectors;
 mod wilcoxon;
 
+pub use agreement::Confusion;
 pub use bootstrap::{bootstrap_interval, seed_for};
 pub use break_guard::{BreakCount, break_guard, break_tail, lone_low};
 pub use change_point::{ChangePoint, change_points};

@@ -26,6 +26,7 @@ mod exit_codes;
 mod fake_github;
 mod github;
 mod http;
+mod judges;
 mod junit;
 mod ledger;
 #[cfg(unix)]
@@ -33,6 +34,7 @@ mod live;
 mod logs;
 #[cfg(unix)]
 mod packing;
+mod planning;
 mod problems;
 #[cfg(unix)]
 mod programs;

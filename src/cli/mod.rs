@@ -8,6 +8,7 @@
 //!
 //! Standard output carries what was asked for, standard error progress and diagnostics; the last line there repeats exit code and reason.
 
+mod alias;
 mod args;
 mod cassette;
 mod clock;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::args::SelectArgs;
 use super::failure::Failed;
-use super::{clock, git, needs, screen, select, shard};
+use super::{alias, clock, git, needs, screen, select, shard};
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Digest, Direction, Env, MetricSpec, Part, Redactor, RunHeader, ScoreKind, Secret};
@@ -78,6 +78,7 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
         problems.sort();
         return Err(problems.into());
     };
+    alias::warn(&suite, &mut problems);
     let selection = select::narrow(selecting, &mut dataset, &policy, &metrics)?;
     let mut cases = dataset.len as u64;
     let mut part = None;

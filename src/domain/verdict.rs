@@ -227,6 +227,19 @@ pub struct BrokenCase {
     pub decisive: bool,
 }
 
+/// A case that passes and fails without a change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlakyCase {
+    pub case: CaseId,
+    pub target: TargetName,
+    pub metric: MetricName,
+    /// Of `trials` in all runs of the baseline.
+    pub passes: u64,
+    pub trials: u64,
+    /// Chance that two of them end differently, 0 to 1.
+    pub flip_rate: f64,
+}
+
 /// What changed between the two sets of cases.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseChanges {
@@ -290,6 +303,9 @@ pub struct Verdict {
     pub trials: f64,
     pub cases: VerdictCounts,
     pub changes: CaseChanges,
+    /// By the baseline's history, those that flip most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaky: Vec<FlakyCase>,
     /// Worst first, at most ten a metric.
     pub broken: Vec<BrokenCase>,
     /// Cases that got better, best first, at most ten a metric.

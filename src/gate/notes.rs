@@ -26,6 +26,8 @@ pub(crate) fn all(scene: &Scene<'_>, compared: &[Compared<'_>], findings: &[Find
     notes.extend(trials(scene, compared));
     notes.extend(composition(scene, compared));
     notes.extend(must_pass(scene));
+    notes.extend(flaky(scene));
+    notes.extend(scene.policy.quarantine.notes(scene.run));
     notes.extend(tolerances(scene));
     notes
 }
@@ -214,6 +216,22 @@ fn must_pass(scene: &Scene<'_>) -> Vec<String> {
 
 fn passed(score: f64, spec: &MetricSpec) -> Option<bool> {
     Some(value_passes(Ratio::decimal(score)?, None, spec))
+}
+
+/// Cases that end differently without a change, which the gate keeps and a person should know of.
+fn flaky(scene: &Scene<'_>) -> Option<String> {
+    const SHOWN: usize = 5;
+    // Of two or three trials every second case would be named.
+    const TRIALS: u64 = 5;
+    let mut found = super::flaky::flaky(scene.reference.as_ref()?.baseline, scene.policy);
+    found.retain(|case| case.trials >= TRIALS);
+    let one = |case: &crate::domain::FlakyCase| {
+        format!("{} ({} passed {} of {})", case.case, case.metric, case.passes, case.trials)
+    };
+    let shown: Vec<String> = found.iter().take(SHOWN).map(one).collect();
+    let more = found.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(", {more} more") } else { String::new() };
+    (!shown.is_empty()).then(|| format!("flaky in the baseline's runs: {}{more}", shown.join(", ")))
 }
 
 /// Every allowance in use stands in every report (security §3).

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::check::Checker;
+use super::quarantine::Quarantine;
 use super::settings::{
     BaselineSettings, BreaksSetting, FailOrWarn, GateSettings, InconclusiveSetting, MetricSettings, ModeSetting,
 };
@@ -31,6 +32,7 @@ pub struct Policy {
     pub(crate) min_overlap: f64,
     pub(crate) max_new_errors: u64,
     pub(crate) must_pass: MustPass,
+    pub(crate) quarantine: Quarantine,
     pub(crate) metrics: BTreeMap<MetricName, MetricPolicy>,
     /// `None`: no baseline is asked for.
     pub baseline: Option<BaselinePolicy>,
@@ -138,6 +140,7 @@ impl Default for Policy {
             min_overlap: 0.9,
             max_new_errors: 0,
             must_pass: MustPass::default(),
+            quarantine: Quarantine::default(),
             metrics: BTreeMap::new(),
             baseline: None,
         }
@@ -221,6 +224,7 @@ impl Policy {
             min_overlap,
             max_new_errors: settings.errors.and_then(|errors| errors.max_new).unwrap_or(default.max_new_errors),
             must_pass,
+            quarantine: Quarantine::checked(settings.quarantine.unwrap_or_default(), known, checker),
             metrics,
             baseline: settings.baseline.and_then(|baseline| BaselinePolicy::checked(baseline, checker)),
         }

@@ -43,7 +43,8 @@ impl<'a> Scene<'a> {
                 (rules.apply(spec.clone()), rules)
             })
             .collect();
-        let sheets = sheets(run, &metrics);
+        let mut sheets = sheets(run, &metrics);
+        policy.quarantine.apply(run, &mut sheets, &metrics);
         let (reference, unusable) = match state {
             BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => (None, None),
             BaselineState::Found(baseline) => match unfit(run, baseline, policy) {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::quarantine::QuarantineSettings;
 use crate::domain::Direction;
 
 /// What must hold for a run to pass.
@@ -16,6 +17,8 @@ pub(crate) struct GateSettings {
     pub metrics: BTreeMap<String, MetricSettings>,
     /// Cases that must pass whatever the means say.
     pub must_pass: Option<MustPassSettings>,
+    /// Cases that are known to be flaky: they count for no limit and need not pass, until a day. The comparison keeps them.
+    pub quarantine: Option<QuarantineSettings>,
     /// Chance of a false alarm for a run in which nothing changed, over all metrics. Default 0.05.
     pub alpha: Option<f64>,
     /// The part of `alpha` that the break guard may spend (with three or more baseline runs). Default: a fifth of `alpha`.

@@ -178,6 +178,7 @@ pub(super) fn blank() -> Sample {
         trials: 1.0,
         cases: VerdictCounts::default(),
         changes: CaseChanges::default(),
+        flaky: Vec::new(),
         broken: Vec::new(),
         fixed: Vec::new(),
         comparable: true,

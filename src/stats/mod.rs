@@ -15,6 +15,7 @@ mod break_guard;
 mod change_point;
 mod distribution;
 mod exact;
+mod flake;
 mod interval;
 mod judge_bias;
 mod judge_noise;
@@ -42,6 +43,7 @@ pub use distribution::{
     beta_quantile, chi_squared_tail, normal_cdf, normal_quantile, student_t_cdf, student_t_quantile,
 };
 pub use exact::{CaseMean, Ratio, SCALE, decimal, total};
+pub use flake::{flip_rate, is_flaky};
 pub use interval::{hall_bound, mean_interval, smallest_certifying_n, spread};
 pub use judge_bias::{Corrected, JudgeRates, prediction_powered_mean, rogan_gladen};
 pub use judge_noise::{JudgeNoise, judge_noise, judge_share};

@@ -129,3 +129,22 @@ fn labels_may_be_grades() {
     let said = check(place.path(), &["judge", "calibrate", "odd.csv", "--metric", "grade", "--suite", "suite.yaml"], 2);
     assert!(said.contains("case `q0` is 9"), "{said}");
 }
+
+#[test]
+fn a_judge_behind_a_floating_name_is_warned_of() {
+    let suite = |model: &str| {
+        format!(
+            "version: 1\nname: stored\ndataset: {{ path: data.jsonl }}\nmodels:\n  judge: {{ provider: openai, model: {model}, api_key: none-needed }}\nevaluators:\n  relevancy: {{ model: judge }}\n"
+        )
+    };
+    let row = "{\"id\":\"q\",\"input\":\"?\",\"answer\":\"a\",\"answer_contexts\":[\"c\"]}\n";
+    let place = folder(&[
+        ("scoregate.yaml", &suite("gpt-4.1")),
+        ("fixed.yaml", &suite("gpt-4.1-2025-04-14")),
+        ("data.jsonl", row),
+    ]);
+    let output = scoregate(place.path(), &["check"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    assert!(err(&output).contains("floating-model") && err(&output).contains("scoregate.yaml:5:"), "{}", err(&output));
+    assert!(!err(&scoregate(place.path(), &["check", "fixed.yaml"])).contains("floating-model"));
+}

@@ -4,6 +4,7 @@
 mod cases;
 mod policy;
 mod properties;
+mod quarantine;
 mod real;
 mod rules;
 mod vectors;

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::RuleLine;
 use crate::domain::{
-    BaselineRun, BaselineSource, BrokenCase, CallCounts, CaseChanges, Completion, Decision, MetricSpec, Part,
-    Selection, Usage, Usd, Verdict, VerdictCounts,
+    BaselineRun, BaselineSource, BrokenCase, CallCounts, CaseChanges, Completion, Decision, FlakyCase, MetricSpec,
+    Part, Selection, Usage, Usd, Verdict, VerdictCounts,
 };
 
 /// Version of the format.
@@ -48,6 +48,8 @@ pub(super) struct VerdictFileV1 {
     shard: Option<Part>,
     notes: Vec<String>,
     changes: CaseChanges,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    flaky: Vec<FlakyCase>,
     broken: Vec<BrokenCase>,
     fixed: Vec<BrokenCase>,
     alpha: f64,
@@ -80,6 +82,7 @@ impl VerdictFileV1 {
             shard: verdict.shard,
             notes: verdict.notes.clone(),
             changes: verdict.changes.clone(),
+            flaky: verdict.flaky.clone(),
             broken: verdict.broken.clone(),
             fixed: verdict.fixed.clone(),
             alpha: verdict.alpha,
@@ -104,6 +107,7 @@ impl VerdictFileV1 {
                 trials: self.trials.unwrap_or_default(),
                 cases: self.cases,
                 changes: self.changes,
+                flaky: self.flaky,
                 broken: self.broken,
                 fixed: self.fixed,
                 comparable: self.comparable,

@@ -20,6 +20,8 @@ use crate::stats::{Confusion, Corrected, JudgeRates, Ratio, prediction_powered_m
 use crate::store::StoreError;
 use crate::text::number::{self, NONE, counted};
 
+/// A share that is the required one but for its last digits is the required one.
+const ROUNDING: f64 = 1e-12;
 /// Each side of a 95 % interval.
 const SIDE: f64 = 0.025;
 
@@ -293,7 +295,7 @@ impl Compared {
         let asked = [("kappa", args.min_kappa, kappa), ("accuracy", args.min_accuracy, self.confusion.accuracy())];
         for (name, least, found) in asked {
             match (least, found) {
-                (Some(least), Some(found)) if found < least => {
+                (Some(least), Some(found)) if found + ROUNDING < least => {
                     let reason =
                         format!("the judge's {name} is {}, below the required {least}", number::beside(found, least));
                     return Ending::because(ExitCode::Failed, reason);

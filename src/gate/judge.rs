@@ -7,7 +7,7 @@ use super::scene::{Finding, Scene};
 use super::sheet::Measured;
 use super::threshold::Levels;
 use super::{
-    BaselineState, Policy, broken, headline, max_drop, must_pass, new_errors, not_worse, notes, part, reported,
+    BaselineState, Policy, broken, canary, headline, max_drop, must_pass, new_errors, not_worse, notes, part, reported,
     selected, single, standing, threshold,
 };
 use crate::domain::{CaseChanges, CaseId, Decision, Reason, Run, Verdict, VerdictCounts};
@@ -23,6 +23,16 @@ use crate::domain::{CaseChanges, CaseId, Decision, Reason, Run, Verdict, Verdict
 /// A shard is no run: it is never evaluated here ([`judge_shard`](super::judge_shard)). Of a selection only the selected cases are
 /// compared; the others are missed by no rule.
 pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
+    let Some(apart) = canary::apart(run, baseline, policy) else { return decide(run, baseline, policy) };
+    let canary::Said { notes, drifted } = apart.said(policy);
+    let mut verdict = decide(&apart.run, &apart.baseline, policy);
+    verdict.comparable &= !drifted;
+    verdict.notes.extend(notes);
+    verdict
+}
+
+/// The same without a target whose answers are fixed.
+fn decide(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
     let newest = newest(baseline, policy);
     let baseline = newest.as_ref().unwrap_or(baseline);
     let selected = selected::baseline(run, baseline);

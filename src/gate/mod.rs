@@ -8,6 +8,7 @@
 //! whatever the order of the cases.
 
 mod broken;
+mod canary;
 mod check;
 mod comparable;
 mod estimate;

@@ -33,6 +33,8 @@ pub struct Policy {
     pub(crate) max_new_errors: u64,
     pub(crate) must_pass: MustPass,
     pub(crate) quarantine: Quarantine,
+    /// Targets whose answers are fixed.
+    pub(crate) canaries: Vec<String>,
     pub(crate) metrics: BTreeMap<MetricName, MetricPolicy>,
     /// `None`: no baseline is asked for.
     pub baseline: Option<BaselinePolicy>,
@@ -141,6 +143,7 @@ impl Default for Policy {
             max_new_errors: 0,
             must_pass: MustPass::default(),
             quarantine: Quarantine::default(),
+            canaries: Vec::new(),
             metrics: BTreeMap::new(),
             baseline: None,
         }
@@ -180,6 +183,18 @@ impl Policy {
                 })
             })
             .collect()
+    }
+
+    /// What the metrics are, without any rule but their margin.
+    pub(crate) fn scales(&self) -> BTreeMap<MetricName, MetricPolicy> {
+        let scale = |policy: &MetricPolicy| MetricPolicy {
+            margin: policy.margin,
+            kind: policy.kind,
+            direction: policy.direction,
+            pass_mark: policy.pass_mark,
+            ..MetricPolicy::default()
+        };
+        self.metrics.iter().map(|(name, policy)| (Arc::clone(name), scale(policy))).collect()
     }
 
     /// The rules of a metric; the defaults for one without an entry.
@@ -224,6 +239,7 @@ impl Policy {
             min_overlap,
             max_new_errors: settings.errors.and_then(|errors| errors.max_new).unwrap_or(default.max_new_errors),
             must_pass,
+            canaries: settings.canaries,
             quarantine: Quarantine::checked(settings.quarantine.unwrap_or_default(), known, checker),
             metrics,
             baseline: settings.baseline.and_then(|baseline| BaselinePolicy::checked(baseline, checker)),

@@ -19,6 +19,8 @@ pub(crate) struct GateSettings {
     pub must_pass: Option<MustPassSettings>,
     /// Cases that are known to be flaky: they count for no limit and need not pass, until a day. The comparison keeps them.
     pub quarantine: Option<QuarantineSettings>,
+    /// Targets whose answers are fixed (`recorded`): no rule reads them, and what moves their scores is said to be the judge.
+    pub canaries: Vec<String>,
     /// Chance of a false alarm for a run in which nothing changed, over all metrics. Default 0.05.
     pub alpha: Option<f64>,
     /// The part of `alpha` that the break guard may spend (with three or more baseline runs). Default: a fifth of `alpha`.

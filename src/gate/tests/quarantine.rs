@@ -114,3 +114,41 @@ fn cases_that_flip_in_the_baseline_are_named() {
     );
     assert!(verdict.notes.iter().any(|note| note.contains("c0003 (quality passed 2 of 5)")), "{:?}", verdict.notes);
 }
+
+/// The application's cases and as many fixed answers, each with this share of good scores.
+fn beside(app: usize, fixed: usize) -> Run {
+    let mut run = scores(&(0..60).map(|at| f64::from(u8::from(at < app))).collect::<Vec<f64>>());
+    let canaries = scores(&(0..60).map(|at| f64::from(u8::from(at < fixed))).collect::<Vec<f64>>());
+    run.cases.extend(canaries.cases.into_iter().map(|case| CaseRecord { target: "fixed".into(), ..case }));
+    run.header.targets.push("fixed".into());
+    run
+}
+
+#[test]
+fn what_moves_fixed_answers_is_the_judge() {
+    let before = accept(&[&beside(60, 60)]);
+    let gate = json!({ "canaries": ["fixed"] });
+    let drift = verdict(&beside(60, 30), &before, gate.clone());
+    assert_eq!(drift.exit_code, 0, "{:#?}", drift.rules);
+    assert!(
+        !drift.comparable
+            && drift
+                .notes
+                .iter()
+                .any(|note| note.starts_with("judge drift: the fixed answers of fixed moved by -50.0 points")),
+        "{:?}",
+        drift.notes
+    );
+    assert!(drift.rules.iter().all(|rule| *rule.target != *"fixed"));
+    let regressed = verdict(&beside(30, 60), &before, gate.clone());
+    assert_eq!(regressed.exit_code, 1);
+    assert!(
+        regressed.comparable && regressed.notes.iter().any(|note| note.contains("60 fixed answers as before")),
+        "{:?}",
+        regressed.notes
+    );
+    // Without the word a target is a target.
+    assert_eq!(verdict(&beside(60, 30), &before, json!({})).exit_code, 1);
+    let none = verdict(&scores(&[1.0; 60]), &before, gate);
+    assert!(none.notes.iter().any(|note| note.contains("no target fixed")), "{:?}", none.notes);
+}

@@ -37,6 +37,9 @@ mod packing;
 mod planning;
 mod problems;
 #[cfg(unix)]
+#[path = "support/process.rs"]
+mod process;
+#[cfg(unix)]
 mod programs;
 mod quickstart;
 #[path = "support/raw_server.rs"]

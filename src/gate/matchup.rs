@@ -6,6 +6,7 @@ use crate::domain::{Direction, MetricSpec};
 use crate::stats::{CaseMean, Pair};
 
 /// A case that both sides have and the metric applies to.
+#[derive(Clone)]
 pub(crate) struct Joint {
     /// Row of the sheet.
     pub(crate) row: usize,
@@ -73,6 +74,13 @@ impl Matchup {
             |run: &usize| joints.iter().any(|joint| joint.runs.get(*run).is_some_and(|run| !run.is_empty()));
         let runs = (0..pool).filter(has_scores).collect();
         Self { joints, baseline_cases, kept, runs }
+    }
+
+    /// The same for some of the cases.
+    pub(crate) fn of(&self, keep: impl Fn(&Joint) -> bool) -> Self {
+        let joints: Vec<Joint> = self.joints.iter().filter(|joint| keep(joint)).cloned().collect();
+        let cases = joints.iter().filter(|joint| joint.baseline.is_some()).count() as u64;
+        Self { joints, baseline_cases: cases, kept: cases, runs: self.runs.clone() }
     }
 
     /// Cases on both sides without a score on one of them.

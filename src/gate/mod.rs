@@ -15,6 +15,7 @@ mod explain;
 mod failed;
 mod headline;
 mod judge;
+mod looks;
 mod matchup;
 mod max_drop;
 mod must_pass;
@@ -30,6 +31,7 @@ mod selectors;
 mod settings;
 mod sheet;
 mod single;
+mod slices;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -39,6 +41,7 @@ mod word;
 
 pub use failed::{Fared, fared};
 pub use judge::judge;
+pub use looks::{MoreTrials, more_attempts, next_look};
 pub use part::judge_shard;
 pub use policy::{BaselinePolicy, Policy};
 pub use selectors::Unmatched;

@@ -93,6 +93,11 @@ impl RunBuilder {
         &mut cases[at]
     }
 
+    /// The case that was added to last, where lines come case by case.
+    pub(crate) fn last(&self) -> Option<&CaseRecord> {
+        self.run.cases.last()
+    }
+
     pub(crate) fn finish(mut self, completion: Option<Completion>, file: Option<PathBuf>) -> Run {
         self.run.completion = completion;
         self.run.file = file;

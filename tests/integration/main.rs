@@ -31,6 +31,8 @@ mod ledger;
 mod live;
 mod logs;
 #[cfg(unix)]
+mod looks;
+#[cfg(unix)]
 mod packing;
 mod problems;
 #[cfg(unix)]

@@ -28,7 +28,7 @@ fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor) ->
     } = args;
     let mut problems = Diagnostics::default();
     let policy = Policy::build(suite.and_then(|suite| suite.gate.as_ref()), &[], &mut problems);
-    let policy = policy.ok_or(problems)?;
+    let policy = policy.ok_or(problems)?.with_plan(suite.map_or(&[], |suite| &suite.run.looks));
     let declared = policy.declared();
     let run = one_run(current, &declared)?;
     let baseline = match baseline {

@@ -4,13 +4,35 @@ use super::super::matchup::Matchup;
 use super::super::not_worse::Refusal;
 use super::super::word::capital;
 use crate::domain::Reason;
-use crate::text::number::limit;
+use crate::text::number::{counted, limit};
 
 pub(crate) fn nothing_to_compare(name: &str, target_known: bool) -> Refusal {
     let what = if target_known { "the metric" } else { "it" };
     let phrase = format!("{name} is new, no baseline");
     let explanation = format!("{}: the baseline does not have {what}, so nothing is compared yet.", name);
     Refusal { reason: Reason::NoBaseline, phrase, explanation }
+}
+
+/// A metric's name with the tag it is narrowed to.
+pub(crate) fn sliced(name: &str, tag: Option<&str>) -> String {
+    tag.map_or_else(|| name.to_owned(), |tag| format!("{name} [{tag}]"))
+}
+
+pub(crate) fn no_such_tag(name: &str, tag: &str) -> Refusal {
+    let phrase = format!("{name}: no case on both sides has the tag {tag}");
+    let explanation = format!(
+        "{phrase}, and gate.slices asks for it. Correct the tag, or give it to the cases in the data set and measure the baseline with them."
+    );
+    Refusal { reason: Reason::NoCases, phrase, explanation }
+}
+
+pub(crate) fn small_slice(name: &str, cases: u64, fewest: u64) -> Refusal {
+    let cases = counted(cases, "paired case", "paired cases");
+    let phrase = format!("{name}: {cases} are too few for a slice");
+    let explanation = format!(
+        "{name} is not compared: {cases} have the tag, and a slice needs {fewest}. Add cases, or take the slice out."
+    );
+    Refusal { reason: Reason::TooFewCases, phrase, explanation }
 }
 
 pub(crate) fn nothing_selected(name: &str) -> Refusal {

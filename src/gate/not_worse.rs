@@ -29,7 +29,7 @@ pub(crate) struct Compared<'s> {
     pub(crate) slice: Option<&'s str>,
     /// Unit scale.
     pub(crate) margin: f64,
-    pub(crate) matchup: Option<Matchup>,
+    pub(crate) matchup: Option<Matchup<'s>>,
     pub(crate) outcome: Result<Numbers, Refusal>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn compare<'s>(scene: &'s Scene<'_>) -> Vec<Compared<'s>> {
     all
 }
 
-fn one<'s>(scene: &'s Scene<'_>, reference: &Reference<'_>, sheet: usize, metric: usize) -> Option<Compared<'s>> {
+fn one<'s>(scene: &'s Scene<'_>, reference: &'s Reference<'_>, sheet: usize, metric: usize) -> Option<Compared<'s>> {
     let (spec, rules) = scene.metrics.get(metric)?;
     let (page, side) = (scene.sheets.get(sheet)?, reference.sides.get(sheet)?);
     let name = scene.label(&spec.name, &page.target);
@@ -94,7 +94,7 @@ fn one<'s>(scene: &'s Scene<'_>, reference: &Reference<'_>, sheet: usize, metric
     Some(compared)
 }
 
-fn numbers(scene: &Scene<'_>, matchup: &Matchup, spec: &MetricSpec, name: &str) -> Result<Numbers, Refusal> {
+fn numbers(scene: &Scene<'_>, matchup: &Matchup<'_>, spec: &MetricSpec, name: &str) -> Result<Numbers, Refusal> {
     let policy = scene.policy;
     // Of a selection, cases that changed are not compared, and nobody has to hear it twice.
     let selected = scene.run.header.selection.is_some();
@@ -117,7 +117,7 @@ fn numbers(scene: &Scene<'_>, matchup: &Matchup, spec: &MetricSpec, name: &str) 
 /// The numbers of cases that may be compared.
 pub(crate) fn measured(
     scene: &Scene<'_>,
-    matchup: &Matchup,
+    matchup: &Matchup<'_>,
     spec: &MetricSpec,
     name: &str,
 ) -> Result<Numbers, Refusal> {
@@ -353,7 +353,7 @@ pub(crate) fn drops(scene: &Scene<'_>, compared: &Compared<'_>) -> Vec<(f64, Cas
 /// Every paired case with its change on the unit scale, the worst first.
 pub(crate) fn moves(scene: &Scene<'_>, compared: &Compared<'_>) -> Vec<(f64, CaseId)> {
     let (Some(matchup), Some(sheet)) = (&compared.matchup, scene.sheets.get(compared.sheet)) else { return Vec::new() };
-    let change = |joint: &Joint| {
+    let change = |joint: &Joint<'_>| {
         let own = joint.candidate?.exact().minus(joint.baseline?.exact())?.value() / range(compared.spec);
         let better = match compared.spec.direction {
             Direction::Higher => own,

@@ -37,7 +37,7 @@ pub(crate) fn gating<'s>(scene: &'s Scene<'_>, compared: &[Compared<'s>]) -> Vec
 fn of_tag<'s>(
     scene: &'s Scene<'_>,
     one: &Compared<'s>,
-    whole: &Matchup,
+    whole: &Matchup<'s>,
     sheet: &Sheet<'_>,
     tag: &'s str,
     margin: f64,
@@ -84,7 +84,7 @@ pub(crate) fn explored(scene: &Scene<'_>, compared: &[Compared<'_>]) -> Vec<Slic
     found
 }
 
-fn tags<'s>(whole: &Matchup, sheet: &'s Sheet<'_>) -> BTreeMap<&'s str, usize> {
+fn tags<'s>(whole: &Matchup<'_>, sheet: &'s Sheet<'_>) -> BTreeMap<&'s str, usize> {
     let mut tags: BTreeMap<&str, usize> = BTreeMap::new();
     for row in whole.paired().filter_map(|joint| sheet.rows.get(joint.row)) {
         for tag in &row.tags {
@@ -94,7 +94,13 @@ fn tags<'s>(whole: &Matchup, sheet: &'s Sheet<'_>) -> BTreeMap<&'s str, usize> {
     tags
 }
 
-fn change(scene: &Scene<'_>, one: &Compared<'_>, whole: &Matchup, sheet: &Sheet<'_>, tag: &str) -> Option<SliceChange> {
+fn change(
+    scene: &Scene<'_>,
+    one: &Compared<'_>,
+    whole: &Matchup<'_>,
+    sheet: &Sheet<'_>,
+    tag: &str,
+) -> Option<SliceChange> {
     let matchup = whole.of(|joint| has_tag(sheet, joint.row, tag));
     let estimate = Estimate::of(&matchup, one.spec, Fill::None, scene.policy.alpha)?;
     Some(SliceChange {

@@ -34,7 +34,9 @@ pub fn accept(run: &Run, accepted: BaselineRun, texts: Option<&Texts>) -> Result
                 Cell::Value { value, .. } => Some(value),
                 Cell::Error { .. } | Cell::Unusable { .. } | Cell::Skipped(_) => None,
             });
-            scores.insert(metric.name.clone(), vec![values.collect()]);
+            let mut values: Vec<f64> = values.collect();
+            values.shrink_to_fit();
+            scores.insert(metric.name.clone(), vec![values]);
         }
         cases.push(BaselineCase {
             id: case.id.clone(),

@@ -30,12 +30,13 @@ fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor) ->
     let policy = Policy::build(suite.and_then(|suite| suite.gate.as_ref()), &[], &mut problems);
     let policy = policy.ok_or(problems)?.with_plan(suite.map_or(&[], |suite| &suite.run.looks));
     let declared = policy.declared();
-    let run = one_run(current, &declared)?;
-    let baseline = match baseline {
+    let of_baseline = || match baseline {
         // What the suite asks for is asked for here too: a comparison without it would be green without evidence.
-        None => suite.map_or(BaselineState::NotAsked, |suite| reference::of_suite(suite, &policy)),
-        Some(path) => reference::of_file(path, &declared)?,
+        None => Ok(suite.map_or(BaselineState::NotAsked, |suite| reference::of_suite(suite, &policy))),
+        Some(path) => reference::of_file(path, &declared),
     };
+    let (run, baseline) = both(|| one_run(current, &declared), of_baseline);
+    let (run, baseline) = (run?, baseline?);
     let verdict = judge(&run, &baseline, &policy);
     let texts = reports::texts(&run)?;
     let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
@@ -48,6 +49,18 @@ fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor) ->
         reports::write(&view, &report::ReportSettings::default(), folder)?;
     }
     Ok(Ending::because(ExitCode::of(verdict.exit_code), view.redactor().redact(&verdict.headline)))
+}
+
+/// Both results, worked out side by side: reading is most of the time that a large comparison takes.
+fn both<A, B: Send>(first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B) {
+    std::thread::scope(|scope| {
+        let second = scope.spawn(second);
+        let first = first();
+        match second.join() {
+            Ok(second) => (first, second),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// The run under test; a file of several runs leaves open which one.

@@ -66,7 +66,7 @@ fn what_changed(parts: &[String]) -> &'static str {
     }
 }
 
-pub(crate) fn too_little_overlap(name: &str, matchup: &Matchup) -> Refusal {
+pub(crate) fn too_little_overlap(name: &str, matchup: &Matchup<'_>) -> Refusal {
     let (kept, of) = (matchup.kept, matchup.baseline_cases);
     let phrase = format!("{}: only {kept} of {of} baseline cases are still there unchanged", name);
     let explanation = format!(
@@ -77,7 +77,7 @@ pub(crate) fn too_little_overlap(name: &str, matchup: &Matchup) -> Refusal {
     Refusal { reason: Reason::Coverage, phrase, explanation }
 }
 
-pub(crate) fn too_much_missing(name: &str, matchup: &Matchup, allowed: f64) -> Refusal {
+pub(crate) fn too_much_missing(name: &str, matchup: &Matchup<'_>, allowed: f64) -> Refusal {
     let (missing, of) = (matchup.missing(), matchup.joints.len());
     let phrase = format!("{name}: {missing} of {of} cases have no usable score on both sides");
     let explanation = format!(

@@ -139,7 +139,7 @@ fn read(path: &Path, declared: &[MetricSpec], wanted: Wanted<'_>) -> Result<Base
         Err(error) => return Err(error.into()),
     };
     let mut pooled: Option<Baseline> = None;
-    for (at, run) in peer::read_runs(path, declared, wanted)?.iter().enumerate() {
+    for (at, run) in peer::read_runs(path, declared, wanted)?.into_iter().enumerate() {
         if !run.completion.as_ref().is_some_and(|end| end.complete) {
             return Err(Unusable::Runs("the run is not complete, so nothing can be compared with it".to_owned()));
         }
@@ -147,7 +147,7 @@ fn read(path: &Path, declared: &[MetricSpec], wanted: Wanted<'_>) -> Result<Base
             let text = format!("this is only shard {} of a run; join all shards with `scoregate merge`", part.shard);
             return Err(Unusable::Runs(text));
         }
-        let newest = accept(run, named(run, at), texts.as_ref())?;
+        let newest = accept(&run, named(&run, at), texts.as_ref())?;
         pooled = Some(match pooled {
             None => newest,
             Some(earlier) => pool(earlier, newest).map_err(Unusable::Runs)?,

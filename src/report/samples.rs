@@ -176,6 +176,8 @@ pub(super) fn blank() -> Sample {
         suite: "support-rag".to_owned(),
         rules: Vec::new(),
         trials: 1.0,
+        looks: None,
+        slices: Vec::new(),
         cases: VerdictCounts::default(),
         changes: CaseChanges::default(),
         flaky: Vec::new(),

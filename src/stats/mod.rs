@@ -54,7 +54,8 @@ pub use paired_t::{PairedT, clustered_standard_error, paired_t_test};
 pub use proportion::{clopper_pearson, wilson};
 pub use run_effect::{RunEffect, adjust_for_runs, run_effect, run_variance};
 pub use sensitivity::{
-    binary_power, cases_needed, cases_needed_at, detectable_drop, detectable_drop_at, trials_needed, variance_parts,
+    binary_power, cases_needed, cases_needed_at, detectable_drop, detectable_drop_at, deviation_with, trials_needed,
+    variance_parts,
 };
 pub use sequential::{LookAction, LookLevels, Spending, look, look_levels, sequential_boundaries, spent};
 pub use sign_flip::{FlipMethod, SignFlip, mcnemar, sign_flip};

@@ -52,6 +52,14 @@ pub fn variance_parts(deviation: f64, within: f64, candidate_trials: f64, baseli
     (noise, (deviation * deviation - noise).max(0.0))
 }
 
+/// Standard deviation of the units with other numbers of trials.
+///
+/// **Inputs**: the variance of true differences between cases from [`variance_parts`]; variance of single scores within a case; trials of
+/// the candidate and of the baseline a case (≥ 1). **Source**: §17.3.
+pub fn deviation_with(between: f64, within: f64, candidate_trials: f64, baseline_trials: f64) -> f64 {
+    (between + within * (1.0 / candidate_trials + 1.0 / baseline_trials)).sqrt()
+}
+
 /// The fewest trials a case, up to ten, with which a drop would be caught in 8 of 10 runs.
 ///
 /// **Inputs** as [`variance_parts`] and [`detectable_drop`]. **Returns** `None` where more trials cannot help.
@@ -66,7 +74,7 @@ pub fn trials_needed(
 ) -> Option<u32> {
     let (_, heterogeneity) = parts;
     (1..=MOST_TRIALS).find(|trials| {
-        let deviation = (heterogeneity + within * (1.0 / f64::from(*trials) + 1.0 / baseline_trials)).sqrt();
+        let deviation = deviation_with(heterogeneity, within, f64::from(*trials), baseline_trials);
         detectable_drop(deviation, n, alpha) <= drop + 1e-12
     })
 }

@@ -83,9 +83,15 @@ pub fn sign_flip(differences: &[i128]) -> SignFlip {
 /// Without zeros and without a common factor.
 fn reduced(differences: &[i128]) -> Vec<i128> {
     let mut units: Vec<i128> = differences.iter().copied().filter(|unit| *unit != 0).collect();
-    let common = units.iter().fold(0, |common, unit| gcd(common, *unit)).max(1);
-    for unit in &mut units {
-        *unit /= common;
+    let mut common = 0;
+    for unit in &units {
+        common = gcd(common, *unit);
+        if common == 1 {
+            break;
+        }
+    }
+    if common > 1 {
+        units.iter_mut().for_each(|unit| *unit /= common);
     }
     // 2·|a|·2^18 must fit into 127 bits; so long a magnitude is cut, which moves p by less than 2^-60.
     let largest = units.iter().map(|unit| unit.unsigned_abs()).max().unwrap_or(0);

@@ -33,6 +33,8 @@ mod ledger;
 mod live;
 mod logs;
 #[cfg(unix)]
+mod looks;
+#[cfg(unix)]
 mod packing;
 mod planning;
 mod problems;

@@ -31,15 +31,15 @@ fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor) ->
     let wanted = Wanted { from: from.as_deref(), metrics: metric };
     let mut problems = Diagnostics::default();
     let policy = Policy::build(suite.and_then(|suite| suite.gate.as_ref()), &[], &mut problems);
-    let policy = policy.ok_or(problems)?;
+    let policy = policy.ok_or(problems)?.with_plan(suite.map_or(&[], |suite| &suite.run.looks));
     let declared = policy.declared();
-    let run = one_run(current, &declared, wanted)?;
-    let mut baseline = if baseline.is_empty() {
+    let of_baseline = || match baseline.as_slice() {
         // What the suite asks for is asked for here too: a comparison without it would be green without evidence.
-        suite.map_or(BaselineState::NotAsked, |suite| reference::of_suite(suite, &policy))
-    } else {
-        reference::of_files(baseline, &declared, wanted)?
+        [] => Ok(suite.map_or(BaselineState::NotAsked, |suite| reference::of_suite(suite, &policy))),
+        paths => reference::of_files(paths, &declared, wanted),
     };
+    let (run, baseline) = both(|| one_run(current, &declared, wanted), of_baseline);
+    let (run, mut baseline) = (run?, baseline?);
     if let BaselineState::Found(baseline) = &mut baseline {
         align(baseline, &run, metric);
     }
@@ -78,6 +78,18 @@ fn align(baseline: &mut Baseline, run: &Run, metrics: &[String]) {
         screen::message(&format!("the baseline's only target `{old}` is compared with this run's, `{now}`"));
     }
     baseline.cases.iter_mut().for_each(|case| case.target = now.clone());
+}
+
+/// Both results, worked out side by side: reading is most of the time that a large comparison takes.
+fn both<A, B: Send>(first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B) {
+    std::thread::scope(|scope| {
+        let second = scope.spawn(second);
+        let first = first();
+        match second.join() {
+            Ok(second) => (first, second),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// The run under test; a file of several runs leaves open which one.

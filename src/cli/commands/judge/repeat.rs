@@ -52,7 +52,8 @@ pub(super) fn execute(args: &RepeatArgs, env: &Env) -> Result<Ending, Failed> {
     let _alone = reports::hold(&args.out)?;
     let events = Events::default();
     let ledger = Some(LedgerChoice::Off);
-    let means = Means { suite: &suite, dataset: &dataset, ledger, tape: None, folder: &args.out, events: &events, env };
+    let (folder, events, more) = (&*args.out, &events, &|_: &Run| None);
+    let means = Means { suite: &suite, dataset: &dataset, ledger, tape: None, folder, events, more, env };
     let redactor = plan.redactor.clone();
     let Outcome { run, caught, _listening } = measure(plan, &means).map_err(|failed| failed.masked(&redactor))?;
     let noises = noises(&run, &before);

@@ -117,10 +117,6 @@ impl Quarantine {
         Self(entries)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The entries that hold on the day of the run; a run that says no day excuses nobody.
     fn active(&self, run: &Run) -> impl Iterator<Item = &Entry> {
         let day = day_of(run);

@@ -210,7 +210,7 @@ fn name_of(run: &StoredRun) -> String {
 }
 
 fn shown(runs: &[StoredRun], series: &[Series], sorted: bool) -> String {
-    let mut text = format!("{}", counted(runs.len() as u64, "run", "runs"));
+    let mut text = counted(runs.len() as u64, "run", "runs");
     if let (Some(first), Some(last)) = (runs.first(), runs.last()) {
         let _ = write!(text, ", from {} to {}", name_of(first), name_of(last));
     }

@@ -103,7 +103,10 @@ fn stated(args: &PowerArgs) -> Noise {
     match (args.sd, args.flip) {
         // Two judgings disagree in 2σ² of the cases (statistics §18.1).
         (None, Some(flip)) => Noise { within: Some(flip / 2.0), ..noise },
-        (sd, _) => Noise { between: sd.unwrap_or_default().powi(2), ..noise },
+        (sd, _) => {
+            let sd = sd.unwrap_or_default();
+            Noise { between: sd * sd, ..noise }
+        }
     }
 }
 

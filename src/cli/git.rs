@@ -1,10 +1,12 @@
 //! What git says about the folder of the suite.
 
-use std::path::Path;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::mpsc;
+use std::time::Duration;
 
-use crate::domain::Env;
+use crate::domain::{Digest, Env};
 use crate::net::child_environment;
 
 /// Git answers these questions from a file or two.
@@ -28,7 +30,29 @@ impl Checkout {
     }
 }
 
+/// The commit that is checked out in `root`, with a digest of what is changed since; changes of the files `except` do not count, nor do
+/// files that git does not know. `None` without git, a repository or a commit.
+pub(super) fn version(root: &Path, except: &[PathBuf], env: &Env) -> Option<String> {
+    let commit = ask(root, env, &["rev-parse", "HEAD"])?;
+    let except = except.iter().filter_map(|path| path.strip_prefix(root).ok()?.to_str());
+    let except: Vec<String> = except.map(|path| format!(":(exclude,literal){path}")).collect();
+    let question = ["diff", "--no-ext-diff", "--no-textconv", "--binary", "HEAD", "--", "."];
+    let question: Vec<&str> = question.into_iter().chain(except.iter().map(String::as_str)).collect();
+    match output(root, env, &question) {
+        Some(changes) if !changes.is_empty() => Some(format!("{commit} {}", Digest::of([changes]))),
+        // Where git does not say it, the commit is what is known.
+        Some(_) | None => Some(commit),
+    }
+}
+
+/// The answer in one text, which is not empty.
 fn ask(folder: &Path, env: &Env, arguments: &[&str]) -> Option<String> {
+    let text = String::from_utf8(output(folder, env, arguments)?).ok()?.trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// What git prints, where it succeeds in time.
+fn output(folder: &Path, env: &Env, arguments: &[&str]) -> Option<Vec<u8>> {
     let mut child = Command::new("git")
         .arg("-C")
         .arg(folder)
@@ -40,16 +64,19 @@ fn ask(folder: &Path, env: &Env, arguments: &[&str]) -> Option<String> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    let begun = Instant::now();
-    while child.try_wait().ok()?.is_none() {
-        if begun.elapsed() > DEADLINE {
-            let _ = child.kill();
-            let _ = child.wait();
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(1));
+    let mut stdout = child.stdout.take()?;
+    let (tell, told) = mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = stdout.read_to_end(&mut bytes).map(|_| bytes);
+        // Whoever has stopped waiting does not want it.
+        let _late = tell.send(read);
+    });
+    let bytes = told.recv_timeout(DEADLINE);
+    if bytes.is_err() {
+        let _ = child.kill();
     }
-    let output = child.wait_with_output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
-    (output.status.success() && !text.is_empty()).then_some(text)
+    let ended = child.wait();
+    let _ = reader.join();
+    ended.ok()?.success().then_some(bytes.ok()?.ok()?)
 }

@@ -36,6 +36,9 @@ mod looks;
 mod packing;
 mod problems;
 #[cfg(unix)]
+#[path = "support/process.rs"]
+mod process;
+#[cfg(unix)]
 mod programs;
 mod quickstart;
 #[path = "support/raw_server.rs"]

@@ -8,9 +8,11 @@ use crate::cli::args::{BaselineArgs, BaselineCommand};
 use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
 use crate::cli::screen;
-use crate::domain::{Baseline, BaselineCase, BaselineRun, Env, MetricName};
+use crate::domain::{Baseline, BaselineCase, BaselineRun, Env, MetricName, Run};
 use crate::report::escape::terminal;
-use crate::store::{Lock, Texts, accept, pool, read_baseline, read_results, render_baseline, tidy, write_atomic};
+use crate::store::{
+    Lock, Texts, accept, pool, read_baseline, read_results, render_baseline, repeats, tidy, write_atomic,
+};
 use crate::text::number::{self, NONE, counted};
 
 /// Characters of a name, an id or a path.
@@ -65,7 +67,17 @@ fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(), Failed>
     let _alone = Lock::wait(&to.with_file_name(format!(".{name}.lock")))?;
     tidy(to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")));
     if add {
-        baseline = pool(read(to)?, baseline).map_err(Failed::CouldNot)?;
+        let known = read(to)?;
+        if !asked_anew(&run)
+            && let Some(same) = repeats(&known, &baseline)
+        {
+            let id = terminal(&same.id, NAME);
+            return refused(&format!(
+                "it repeats run {id}, which is in the baseline: its answers are kept or recorded ones, and a copy would make the \
+                 baseline look steadier than the application is; measure again with `scoregate run --ledger refresh`"
+            ));
+        }
+        baseline = pool(known, baseline).map_err(Failed::CouldNot)?;
     }
     write_atomic(to, render_baseline(&baseline)?.as_bytes())?;
     let cases = counted(baseline.cases.len() as u64, "case", "cases");
@@ -76,6 +88,11 @@ fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(), Failed>
     };
     screen::out(&format!("accepted {cases}{of} into {place}\n"));
     Ok(())
+}
+
+/// Whether most of what the run says was asked for it, and not read from the ledger or a file.
+fn asked_anew(run: &Run) -> bool {
+    run.completion.as_ref().is_some_and(|end| end.calls.requests > end.calls.cache_hits)
 }
 
 /// Whether this job is a pull request's, on the hosts that say so in the environment.

@@ -35,7 +35,8 @@ fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor) ->
         None => Ok(suite.map_or(BaselineState::NotAsked, |suite| reference::of_suite(suite, &policy))),
         Some(path) => reference::of_file(path, &declared),
     };
-    let (run, baseline) = both(|| one_run(current, &declared), of_baseline);
+    // The baseline is read here: what it frees on the way is used again by the comparison.
+    let (baseline, run) = both(of_baseline, || one_run(current, &declared));
     let (run, baseline) = (run?, baseline?);
     let verdict = judge(&run, &baseline, &policy);
     let texts = reports::texts(&run)?;

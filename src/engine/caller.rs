@@ -289,15 +289,16 @@ impl Caller {
     }
 
     /// The failure of a call whose answer cannot be looked up or kept; the first one is remembered.
-    fn ledger_failure(&self, error: &StoreError) -> Failure {
+    fn ledger_failure(&self, what: &str, error: &StoreError) -> Failure {
         let trouble = self.ledger_trouble.get_or_init(|| error.to_string());
-        Failure::infra(FailureKind::Internal, format!("the ledger cannot be relied upon: {trouble}"))
+        Failure::infra(FailureKind::Internal, format!("{what}: {trouble}"))
     }
 
     /// A kept answer that the reader no longer accepts is asked for again.
     async fn recall(&self, key: [u8; 32], accept: &Accept<'_>) -> Result<Option<Receipt>, Failure> {
         let Some(ledger) = &self.ledger else { return Ok(None) };
-        let kept = ledger.get(key).await.map_err(|error| self.ledger_failure(&error))?;
+        let kept = ledger.get(key).await;
+        let kept = kept.map_err(|error| self.ledger_failure("kept answers could not be looked up", &error))?;
         let kept = match kept {
             Found::Nothing => return Ok(None),
             Found::Kept(kept) => kept,
@@ -411,7 +412,10 @@ impl Caller {
                 Ok(kept) => ledger.put(key, kept).await,
                 Err(problem) => Err(StoreError::Ledger { path: ledger.path().to_owned(), problem }),
             };
-            stored.map_err(|error| Failure { attempts: sent, ..self.ledger_failure(&error) })?;
+            stored.map_err(|error| Failure {
+                attempts: sent,
+                ..self.ledger_failure("a paid answer could not be kept", &error)
+            })?;
         }
         Ok(Receipt { attempts: sent, cached: false, latency })
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::assumed::most_at_once;
 use super::batch::{Batcher, Delivery};
 use super::budget::{Account, Reservation};
 use super::cancel::{Cancel, Stop};
@@ -19,8 +20,7 @@ use crate::domain::{
     CallCounts, Event, EventSink, Failure, FailureKind, LimiterState, Redactor, RetryClass, Side, Spent,
 };
 use crate::net::{
-    Accept, Attempt, BoxFuture, Call, Dialect, Purpose, Receipt, Rejection, Request, Response, Route, Transport,
-    rate_hint,
+    Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Route, Transport, rate_hint,
 };
 use crate::store::{Found, Ledger, StoreError};
 use crate::suite::Budget;
@@ -466,17 +466,6 @@ async fn until(late: Option<Instant>) {
 pub(super) fn cancelled(why: Stop, attempts: u32) -> Failure {
     let failure = Failure::infra(FailureKind::Cancelled, format!("{} before this was measured", why.words()));
     Failure { attempts, ..failure }
-}
-
-/// What an endpoint is asked for at once at most where nobody says.
-pub(super) fn most_at_once(call: &Call) -> usize {
-    const MODEL: usize = 64;
-    const SERVICE: usize = 16;
-    match (&call.request, call.purpose, call.dialect) {
-        (Request::Command(_), ..) => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
-        (Request::Http(_), Purpose::Target, Dialect::Plain | Dialect::Raw) => SERVICE,
-        (Request::Http(_), Purpose::Target | Purpose::Judge | Purpose::Embedding, _) => MODEL,
-    }
 }
 
 pub(super) fn failure(call: &Call, rejection: Rejection, attempts: u32) -> Failure {

@@ -91,6 +91,22 @@ impl Sheet<'_> {
         share(self.column(metric))
     }
 
+    /// The trials of one metric that were to be scored, each by itself: a case with one score of three is measured, and two thirds of its
+    /// evidence are not there.
+    pub(crate) fn tried(&self, metric: usize, spec: &MetricSpec) -> Vec<Measured> {
+        let cells = self.rows.iter().flat_map(|row| &row.trials).filter_map(|trial| cell(trial, metric));
+        cells
+            .map(|cell| match cell {
+                Cell::Value { value, .. } if !spec.kind.admits(value) => Measured::Error(FailureKind::NotAScore),
+                Cell::Value { value, .. } => CaseMean::of(&[value]).map_or(Measured::Left, Measured::Score),
+                Cell::Error { kind, .. } => Measured::Error(kind),
+                Cell::Unusable { kind } => Measured::Unusable(kind),
+                Cell::Skipped(SkipReason::NotApplicable) => Measured::NotApplicable,
+                Cell::Skipped(_) => Measured::Left,
+            })
+            .collect()
+    }
+
     /// Why cells of one metric have no score: `3 timeout, 1 auth`, the most frequent first.
     pub(crate) fn troubles(&self, metric: usize) -> String {
         grouped(self.column(metric).iter().filter_map(|cell| cell.trouble()))

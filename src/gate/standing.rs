@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::BaselineState;
 use super::policy::Policy;
 use super::scene::{Finding, Scene, Unusable, at_least, coverage};
-use super::sheet::{Sheet, grouped, share};
+use super::sheet::{Sheet, grouped};
 use super::word::{capital, names};
 use crate::domain::{Baseline, Bound, MetricName, Reason, RuleKind, RuleVerdict, Run, Severity};
 use crate::text::number::counted;
@@ -155,13 +155,11 @@ pub(crate) fn covered(scene: &Scene<'_>, at: usize, sheet: &Sheet<'_>) -> Findin
         } else if !at_least(of_metric, out_of, scene.policy.min_measured) {
             gaps.add(format!("only {of_metric} of {out_of} measured for "), name, troubles);
         } else {
-            let tried = sheet.tried(metric, spec);
-            let (scored, all) = share(&tried);
-            if at_least(scored, all, scene.policy.min_measured) {
+            let (well, all) = sheet.well_tried(metric, spec);
+            if at_least(well, all, scene.policy.min_measured) {
                 continue;
             }
-            let troubles = grouped(tried.iter().filter_map(|cell| cell.trouble()));
-            gaps.add(format!("only {scored} of {all} trials measured for "), name, format!(" ({troubles})"));
+            gaps.add(format!("only {well} of {all} cases have a score in half of their trials for "), name, troubles);
         }
         worst = worst.max_by_effect(if rules.required() { Severity::Block } else { Severity::Warn });
         reason = if of_metric == 0 { Reason::NoScores } else { Reason::Coverage };

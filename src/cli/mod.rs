@@ -1,7 +1,7 @@
 //! The command line: choose, connect, exit. The only room that knows all the others.
 //!
 //! ```text
-//! args ─► commands/run: prepare (select, shard) ─► reference ─► measure: engine ─► conclude: gate ─► reports ─► publish ─► Ending
+//! args ─► commands/run: prepare (select, shard) ─► base ─► reference ─► measure: engine ─► conclude: gate ─► reports ─► publish ─► Ending
 //!                 merge: reference ─► store ─► conclude                 └► Failed (failure) ─► exit_code, last line
 //!                 compare: reference ─► gate ─► reports
 //! ```
@@ -9,6 +9,7 @@
 //! Standard output carries what was asked for, standard error progress and diagnostics; the last line there repeats exit code and reason.
 
 mod args;
+mod base;
 mod cassette;
 mod clock;
 mod commands;
@@ -20,6 +21,7 @@ mod events;
 mod exit_code;
 mod failure;
 mod git;
+mod keep;
 mod ledger;
 mod measure;
 mod needs;

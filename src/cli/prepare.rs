@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::args::SelectArgs;
 use super::failure::Failed;
-use super::{clock, git, needs, screen, select, shard};
+use super::{clock, git, needs, reference, screen, select, shard};
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Digest, Direction, Env, MetricSpec, Part, Redactor, RunHeader, ScoreKind, Secret};
@@ -54,6 +54,9 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
     let policy = Policy::build(suite.gate.as_ref(), &named(&suite, &metrics), &mut problems);
     if let (Some(policy), Some(gate)) = (&policy, &suite.gate) {
         problems.extend(policy.trials_problems(gate, suite.run.trials));
+    }
+    if let Some(policy) = &policy {
+        reference::check(&suite, policy, env, &mut problems);
     }
     let reports = match &suite.reports {
         Some(block) => block.settings::<ReportSettings>(&mut problems),
@@ -126,7 +129,12 @@ fn named(suite: &Suite, built: &[MetricSpec]) -> Vec<MetricSpec> {
     metrics
 }
 
-fn evaluators(suite: &Suite, models: &Models, env: &Env, problems: &mut Diagnostics) -> Vec<evaluator::Ready> {
+pub(super) fn evaluators(
+    suite: &Suite,
+    models: &Models,
+    env: &Env,
+    problems: &mut Diagnostics,
+) -> Vec<evaluator::Ready> {
     let deadlines = Deadlines { connect: suite.run.connect_timeout, whole: suite.run.timeout };
     let context = BuildContext { env, models: &models.by_name, deadlines, batch_size: suite.run.batch_size };
     let known: Vec<&str> = evaluator::kinds().map(|kind| kind.info.name).collect();

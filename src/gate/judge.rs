@@ -10,24 +10,29 @@ use super::{
     BaselineState, Policy, broken, headline, max_drop, must_pass, new_errors, not_worse, notes, part, reported,
     selected, single, standing, threshold,
 };
-use crate::domain::{CaseChanges, CaseId, Decision, Reason, Run, Verdict, VerdictCounts};
+use crate::domain::{BaseRecord, CaseChanges, CaseId, Decision, Reason, Run, Verdict, VerdictCounts};
 
 /// Decides.
 ///
 /// **Inputs**: a run, what is known about its baseline, and the checked policy.
 /// **Returns** the verdict with every rule's evidence; exit code 0, 1 or 3. A cancelled run is `partial`; its exit code (130,
 /// 143) is the caller's.
-/// Rules come in this order: complete, baseline; per target coverage and new errors; per target and metric the comparison, the
+/// Rules come in this order: complete, policy, baseline; per target coverage and new errors; per target and metric the comparison, the
 /// allowed drop, thresholds, pass rate, single cases, percentile, or the bare level where nothing is asked; metrics that the
 /// baseline has alone; must-pass cases.
 /// A shard is no run: it is never evaluated here ([`judge_shard`](super::judge_shard)). Of a selection only the selected cases are
 /// compared; the others are missed by no rule.
 pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
+    judge_change(run, baseline, policy, None)
+}
+
+/// As [`judge`], for the run of a proposed change: `base` says whose policy and baseline these are, and how the change's own differ.
+pub fn judge_change(run: &Run, baseline: &BaselineState, policy: &Policy, base: Option<&BaseRecord>) -> Verdict {
     let newest = newest(baseline, policy);
     let baseline = newest.as_ref().unwrap_or(baseline);
     let selected = selected::baseline(run, baseline);
     let baseline = selected.as_ref().unwrap_or(baseline);
-    let scene = Scene::new(run, baseline, policy);
+    let scene = Scene { base, ..Scene::new(run, baseline, policy) };
     let compared = not_worse::compare(&scene);
     let findings = ask(&scene, &compared);
     let (decision, exit_code) = headline::decision(&findings);
@@ -35,7 +40,10 @@ pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
     let reference = scene.reference.as_ref();
     let (source, runs) = match baseline {
         BaselineState::Found(baseline) => (Some(baseline.source.clone()), baseline.runs.clone()),
-        BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => (None, Vec::new()),
+        BaselineState::NotAsked
+        | BaselineState::Absent(_)
+        | BaselineState::Unreachable(_)
+        | BaselineState::Broken(_) => (None, Vec::new()),
     };
     Verdict {
         decision,
@@ -69,6 +77,7 @@ pub(crate) fn verdict(scene: &Scene<'_>, findings: Vec<Finding>) -> Verdict {
         comparable: !findings.iter().any(|finding| finding.comparison.reason == Reason::JudgeMismatch),
         baseline: None,
         baseline_runs: Vec::new(),
+        base: scene.base.cloned(),
         metrics: scene.metrics.iter().map(|(spec, _)| spec.clone()).collect(),
         partial: completion.as_ref().is_none_or(|end| !end.complete),
         selection: header.selection.clone(),
@@ -93,6 +102,7 @@ fn newest(state: &BaselineState, policy: &Policy) -> Option<BaselineState> {
 
 fn ask(scene: &Scene<'_>, compared: &[not_worse::Compared<'_>]) -> Vec<Finding> {
     let mut findings = vec![part::alone(scene.run).unwrap_or_else(|| standing::complete(scene))];
+    findings.extend(super::base::finding(scene));
     findings.extend(standing::baseline(scene));
     for (at, sheet) in scene.sheets.iter().enumerate() {
         findings.push(standing::covered(scene, at, sheet));

@@ -7,6 +7,7 @@
 //! Promise: never green without evidence (security §3); every number as `statistics.md` defines it; same input, same verdict,
 //! whatever the order of the cases.
 
+mod base;
 mod broken;
 mod check;
 mod comparable;
@@ -15,6 +16,7 @@ mod explain;
 mod failed;
 mod headline;
 mod judge;
+mod loosened;
 mod matchup;
 mod max_drop;
 mod must_pass;
@@ -38,9 +40,10 @@ mod trials;
 mod word;
 
 pub use failed::{Fared, fared};
-pub use judge::judge;
+pub use judge::{judge, judge_change};
+pub use loosened::{Written, changes, metric_changes};
 pub use part::judge_shard;
-pub use policy::{BaselinePolicy, Policy};
+pub use policy::{BaselineFrom, BaselinePolicy, Missing, Policy};
 pub use selectors::Unmatched;
 
 use crate::domain::Baseline;
@@ -52,7 +55,9 @@ pub enum BaselineState {
     NotAsked,
     /// Asked for and not there; the text says where it was looked for.
     Absent(String),
-    /// There and unusable, or not fetchable.
+    /// It may be there, and could not be fetched.
+    Unreachable(String),
+    /// There and unusable.
     Broken(String),
     Found(Box<Baseline>),
 }

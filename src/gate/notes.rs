@@ -3,7 +3,7 @@
 use super::BaselineState;
 use super::must_pass::{selected, value_passes};
 use super::not_worse::Compared;
-use super::policy::MetricPolicy;
+use super::policy::{MetricPolicy, Missing};
 use super::scene::{Finding, Scene};
 use super::settings::{BreaksSetting, FailOrWarn, InconclusiveSetting};
 use super::trials::TrialsRule;
@@ -19,6 +19,7 @@ const ENOUGH_HISTORY: u64 = 10;
 pub(crate) fn all(scene: &Scene<'_>, compared: &[Compared<'_>], findings: &[Finding]) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(super::selected::note(scene.run));
+    notes.extend(super::base::notes(scene));
     notes.extend(without_baseline(scene, findings));
     notes.extend(nothing_decides(scene));
     notes.extend(of_baseline(scene, findings));
@@ -61,9 +62,9 @@ fn nothing_decides(scene: &Scene<'_>) -> Option<String> {
         rules.required() && (limits || rules.percentile.is_some())
     });
     // A baseline that may not be missing is required, whether or not it is there.
-    let baseline = scene.policy.baseline.as_ref().is_some_and(|baseline| !baseline.may_be_missing)
+    let baseline = scene.policy.baseline.as_ref().is_some_and(|baseline| !baseline.may_be_missing())
         || scene.reference.is_some()
-        || matches!(scene.state, BaselineState::Broken(_));
+        || matches!(scene.state, BaselineState::Broken(_) | BaselineState::Unreachable(_));
     let nothing = !any_rule && !baseline && scene.policy.must_pass.is_empty();
     nothing.then(|| "nothing is required of this run: no threshold, no baseline, no must-pass case".to_owned())
 }
@@ -244,8 +245,10 @@ fn tolerances(scene: &Scene<'_>) -> Option<String> {
     if policy.inconclusive == InconclusiveSetting::Pass {
         used.push("inconclusive pass".to_owned());
     }
-    if policy.baseline.as_ref().is_some_and(|baseline| baseline.may_be_missing) {
-        used.push("baseline.missing warn".to_owned());
+    match policy.baseline.as_ref().map(|baseline| baseline.missing) {
+        None | Some(Missing::Fail) => {}
+        Some(Missing::Warn) => used.push("baseline.missing warn".to_owned()),
+        Some(Missing::Seed) => used.push("baseline.missing seed".to_owned()),
     }
     let of = |keep: fn(&super::policy::MetricPolicy) -> bool| {
         let names: Vec<&str> =

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::check::Checker;
+pub use super::settings::Missing;
 use super::settings::{
     BaselineSettings, BreaksSetting, FailOrWarn, GateSettings, InconclusiveSetting, MetricSettings, ModeSetting,
 };
 use super::trials::TrialsRule;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Direction, MetricName, MetricSpec, ScoreKind};
+use crate::domain::{Digest, Direction, MetricName, MetricSpec, ScoreKind};
 use crate::suite::{Block, Draft};
 
 /// Runs that a comparison uses where the suite does not say (statistics §1.5).
@@ -39,14 +40,43 @@ pub struct Policy {
 /// Where the baseline is to be found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaselinePolicy {
+    pub from: BaselineFrom,
     /// As the suite names it; `None`: the default place.
     pub path: Option<String>,
+    /// Where it is written, if not where it is read.
+    pub put: Option<String>,
+    /// Sent with every request for it.
+    pub headers: BTreeMap<String, String>,
+    /// The only baseline that may be used.
+    pub digest: Option<Digest>,
     /// Runs to compare with at most, 1 to 10.
     pub runs: usize,
-    /// An absent baseline is allowed: thresholds decide, and the verdict says so.
-    pub may_be_missing: bool,
+    pub missing: Missing,
     /// Older than this counts as missing.
     pub max_age: Option<Duration>,
+}
+
+/// The kind of place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BaselineFrom {
+    /// A file of the checkout.
+    File,
+    /// A file on a branch; `None`: the default branch for it.
+    Git(Option<String>),
+    /// `https://…`, `s3://…`; whether there is a store for it is not known here.
+    Address(String),
+}
+
+impl BaselineFrom {
+    /// As the suite writes it, without what may be secret.
+    pub fn word(&self) -> String {
+        match self {
+            Self::File => "file".to_owned(),
+            Self::Git(None) => "git".to_owned(),
+            Self::Git(Some(branch)) => format!("git:{branch}"),
+            Self::Address(address) => address.split(['?', '#']).next().unwrap_or_default().to_owned(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -179,6 +209,30 @@ impl Policy {
             .collect()
     }
 
+    /// The same in a pull request, where a baseline that is to be seeded must be there.
+    #[must_use]
+    pub fn of_change(mut self) -> Self {
+        if let Some(baseline) = self.baseline.as_mut().filter(|baseline| baseline.missing == Missing::Seed) {
+            baseline.missing = Missing::Fail;
+        }
+        self
+    }
+
+    /// With the rules that `other` has for metrics which are `new`.
+    #[must_use]
+    pub fn with_rules_of(mut self, other: &Self, new: impl Fn(&str) -> bool) -> Self {
+        for (name, rules) in other.metrics.iter().filter(|(name, _)| new(name)) {
+            self.metrics.entry(Arc::clone(name)).or_insert_with(|| rules.clone());
+        }
+        self
+    }
+
+    /// Whether `must_pass` names the case.
+    pub fn must_pass(&self, id: &str, tags: &[Arc<str>]) -> bool {
+        self.must_pass.ids.iter().any(|named| named == id)
+            || tags.iter().any(|tag| self.must_pass.tags.iter().any(|named| **named == **tag))
+    }
+
     /// The rules of a metric; the defaults for one without an entry.
     pub(crate) fn metric(&self, name: &str) -> MetricPolicy {
         self.metrics.get(name).cloned().unwrap_or_default()
@@ -228,21 +282,55 @@ impl Policy {
 }
 
 impl BaselinePolicy {
+    /// An absent baseline is allowed: thresholds decide, and the verdict says so.
+    pub fn may_be_missing(&self) -> bool {
+        match self.missing {
+            Missing::Fail => false,
+            Missing::Warn | Missing::Seed => true,
+        }
+    }
+
     /// `None` where no baseline is asked for, or after an error.
     fn checked(settings: BaselineSettings, checker: &mut Checker<'_>) -> Option<Self> {
-        let asked = match settings.from.as_deref() {
-            None | Some("file") => true,
-            Some("none") => false,
-            Some(other) => {
-                checker.push(
-                    "/baseline/from",
-                    "unknown-baseline",
-                    format!("this version cannot take a baseline from `{other}`"),
-                    "use `from: file` with a `path` (a committed file), or `from: none`",
-                );
-                false
-            }
+        let from = match settings.from.as_deref() {
+            None | Some("file") => Some(BaselineFrom::File),
+            Some("none") => None,
+            Some("git") => Some(BaselineFrom::Git(None)),
+            Some(other) => match other.strip_prefix("git:") {
+                Some(branch) => Some(BaselineFrom::Git(Some(branch.to_owned()))),
+                None if other.contains("://") => Some(BaselineFrom::Address(other.to_owned())),
+                None => {
+                    let help = "there are `file`, `git`, `git:BRANCH`, an address such as `https://…` or `s3://bucket/key`, and `none`";
+                    checker.push(
+                        "/baseline/from",
+                        "unknown-baseline",
+                        format!("`{other}` is no place of a baseline"),
+                        help,
+                    );
+                    None
+                }
+            },
         };
+        let address = matches!(from, Some(BaselineFrom::Address(_)));
+        for (key, written, fits) in [
+            ("path", settings.path.is_some(), !address),
+            ("put", settings.put.is_some(), address),
+            ("headers", !settings.headers.is_empty(), address),
+        ] {
+            if written && !fits && from.is_some() {
+                let help = "`path` belongs to `file` and `git`, `put` and `headers` to an address";
+                let message = format!("`{key}` has no meaning for a baseline from there");
+                checker.push(&format!("/baseline/{key}"), "conflicting-keys", message, help);
+            }
+        }
+        let digest = settings.digest.as_deref().and_then(|text| {
+            let digest = Digest::parse(text);
+            if digest.is_none() {
+                let help = "it is the digest that reports show: 32 hexadecimal digits";
+                checker.push("/baseline/digest", "wrong-type", format!("`{text}` is no digest"), help);
+            }
+            digest
+        });
         let runs = settings.runs.unwrap_or(DEFAULT_RUNS as u32);
         if !(1..=10).contains(&runs) {
             checker.push("/baseline/runs", "out-of-range", format!("runs is {runs}"), "a baseline pools 1 to 10 runs");
@@ -255,10 +343,14 @@ impl BaselinePolicy {
             }
             age
         });
-        asked.then(|| Self {
+        Some(Self {
+            from: from?,
             path: settings.path,
+            put: settings.put,
+            headers: settings.headers,
+            digest,
             runs: runs as usize,
-            may_be_missing: settings.missing.unwrap_or_default() == FailOrWarn::Warn,
+            missing: settings.missing.unwrap_or_default(),
             max_age,
         })
     }

@@ -13,7 +13,7 @@ mod select;
 use clap::{Args, Parser, Subcommand};
 
 pub(super) use baseline::{BaselineArgs, BaselineCommand};
-pub(super) use gate::GateArgs;
+pub(super) use gate::{BaseArgs, GateArgs};
 pub(super) use host::HostArgs;
 pub(super) use input::{ResultsInput, ShardsInput, SuiteInput};
 pub(super) use ledger::{LedgerArgs, LedgerCommand, PruneArgs, StatsFormat};
@@ -96,6 +96,8 @@ pub(super) struct MergeArgs {
 pub(super) struct CompareArgs {
     #[command(flatten)]
     pub(super) input: ResultsInput,
+    #[command(flatten)]
+    pub(super) base: BaseArgs,
     #[command(flatten)]
     pub(super) report: ReportArgs,
     #[command(flatten)]

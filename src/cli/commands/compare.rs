@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use crate::cli::args::{CompareArgs, Format, OutputArgs, ReportArgs, ResultsInput};
+use crate::cli::base::{self, Subject, Yardstick};
 use crate::cli::ending::Ending;
 use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::{Failed, in_line};
 use crate::cli::{reference, reports, screen};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{Env, MetricSpec, Redactor, Run};
-use crate::gate::{BaselineState, Policy, judge};
+use crate::gate::{BaselineState, Policy, judge_change};
 use crate::report;
 use crate::store::{StoreError, read_runs};
 use crate::suite::{self, Suite};
@@ -17,26 +18,44 @@ use crate::suite::{self, Suite};
 pub(in crate::cli) fn execute(args: &CompareArgs, env: &Env) -> Result<Ending, Failed> {
     let suite = args.input.suite.as_deref().map(|path| suite::load(path, env)).transpose()?;
     let redactor = suite.as_ref().map_or_else(Redactor::default, |suite| Redactor::new(&suite.secrets));
-    judge_files(args, suite.as_ref(), redactor.clone()).map_err(|failed| failed.masked(&redactor))
+    judge_files(args, suite.as_ref(), redactor.clone(), env).map_err(|failed| failed.masked(&redactor))
 }
 
-fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor) -> Result<Ending, Failed> {
+fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor, env: &Env) -> Result<Ending, Failed> {
     let CompareArgs {
         input: ResultsInput { current, baseline, suite: _ },
+        base,
         report: ReportArgs { out },
         output: OutputArgs { format },
     } = args;
     let mut problems = Diagnostics::default();
     let policy = Policy::build(suite.and_then(|suite| suite.gate.as_ref()), &[], &mut problems);
-    let policy = policy.ok_or(problems)?;
+    let policy = match policy {
+        Some(policy) => policy,
+        None => return Err(problems.into()),
+    };
     let declared = policy.declared();
     let run = one_run(current, &declared)?;
+    let yardstick = match suite {
+        Some(suite) => {
+            reference::check(suite, &policy, env, &mut problems);
+            if problems.has_errors() {
+                return Err(problems.into());
+            }
+            let subject = Subject { suite, policy, metrics: None, cases: base::cases_of(&run) };
+            Yardstick::find(subject, base, env)?
+        }
+        None => Yardstick::own(policy),
+    };
     let baseline = match baseline {
         // What the suite asks for is asked for here too: a comparison without it would be green without evidence.
-        None => suite.map_or(BaselineState::NotAsked, |suite| reference::of_suite(suite, &policy)),
+        None => match suite {
+            Some(suite) => reference::of_suite(suite, &yardstick, env)?,
+            None => BaselineState::NotAsked,
+        },
         Some(path) => reference::of_file(path, &declared)?,
     };
-    let verdict = judge(&run, &baseline, &policy);
+    let verdict = judge_change(&run, &baseline, &yardstick.policy, yardstick.record.as_ref());
     let texts = reports::texts(&run)?;
     let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
     match format {

@@ -2,6 +2,7 @@
 //! properties that hold for every run.
 
 mod cases;
+mod loosened;
 mod policy;
 mod properties;
 mod real;

@@ -69,7 +69,8 @@ fn gate(sample: &Sample) -> Policy {
     let first = policy.metrics.get_mut("first").unwrap();
     (first.min, first.case_min, first.max_drop) = (tenth(sample.min), tenth(sample.case_min), tenth(sample.max_drop));
     policy.min_measured = f64::from(sample.min_measured) / 10.0;
-    policy.baseline.as_mut().unwrap().may_be_missing = sample.missing_allowed;
+    policy.baseline.as_mut().unwrap().missing =
+        if sample.missing_allowed { crate::gate::Missing::Warn } else { crate::gate::Missing::Fail };
     policy
 }
 

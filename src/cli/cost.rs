@@ -95,7 +95,12 @@ impl Cost {
             let Bound { name, limit, needed, shown } = bound;
             let stated = if name == TIME { shown(limit) } else { limit.to_string() };
             let enough = Enough::of(limit, needed).words(name);
-            let _ = writeln!(text, "budget: `{name}: {stated}` {enough} ({} needed)", between(needed, shown));
+            let needs = match needed {
+                Span { least, .. } if name == TIME && least == 0.0 => "how long the run takes is not known".to_owned(),
+                Span { least, .. } if name == TIME => format!("at least {} needed", shown(least)),
+                needed => format!("{} needed", between(needed, shown)),
+            };
+            let _ = writeln!(text, "budget: `{name}: {stated}` {enough} ({needs})");
         }
         if let Some(time) = total.least_time {
             let _ = writeln!(text, "time: at least {}", duration(time));
@@ -132,6 +137,7 @@ impl Cost {
             .collect();
         json!({
             "total": fields(&total), "endpoints": endpoints, "budget": budget, "ledger_used": self.looked_at,
+            "unaskable": self.preview.unaskable.as_ref().map_or(0, |unaskable| unaskable.answers),
         })
     }
 
@@ -158,7 +164,7 @@ impl Cost {
         let least = total.least_time.map_or(0.0, |time| time.as_secs_f64());
         let most = f64::INFINITY;
         add(TIME, time.map(|time| time.as_secs_f64()), Span { least, most }, |seconds| {
-            Duration::try_from_secs_f64(seconds).map_or_else(|_| "not known".to_owned(), duration)
+            duration(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
         });
         bounds
     }

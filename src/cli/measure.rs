@@ -109,7 +109,8 @@ async fn carry_out(
     };
     let settings = settings(means.suite, &plan);
     let caller = Caller::new(attempts, ledger.clone(), settings, cancel.clone(), Arc::clone(&events));
-    let caller = Arc::new(caller.with_tape(means.tape.cloned()).with_batcher(batcher));
+    let caller = caller.with_redactor(plan.redactor.clone()).with_tape(means.tape.cloned()).with_batcher(batcher);
+    let caller = Arc::new(caller);
     let results = means.folder.join("results.jsonl");
     let run = engine::run(Arc::new(plan), means.dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;
     // A run that an endpoint would not answer has not ended: the same command goes on with it.

@@ -1,7 +1,7 @@
 //! From a suite file to everything that a run needs; all problems at once, before the first call.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::args::SelectArgs;
 use super::failure::Failed;
@@ -43,7 +43,8 @@ pub(super) fn prepare(path: &Path, selecting: &SelectArgs, env: &Env) -> Result<
 fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &Env) -> Result<Prepared, Failed> {
     let shard = selecting.shard.map(|wish| shard::resolve(wish, env)).transpose()?;
     let models = provider::build(&suite.models, env, &mut problems);
-    let context = target::BuildContext { suite: &suite, models: &models.by_name };
+    let version = version(&suite, env);
+    let context = target::BuildContext { suite: &suite, models: &models.by_name, version: version.as_deref() };
     let targets: Vec<target::Ready> =
         suite.targets.iter().filter_map(|block| target::build(block, &context, &mut problems)).collect();
     let evaluators = evaluators(&suite, &models, env, &mut problems);
@@ -78,6 +79,7 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
     }
     let (Some(policy), Some(reports), Some(mut dataset), false) = (policy, reports, dataset, problems.has_errors())
     else {
+        problems.without_consequences();
         problems.sort();
         return Err(problems.into());
     };
@@ -99,6 +101,19 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
     let limits = Limits { workers, trials: suite.run.trials, pace: pace(&models) };
     let plan = Plan { header, targets, evaluators, limits, redactor };
     Ok(Prepared { suite, dataset, plan, policy, reports })
+}
+
+/// What tells today's application from yesterday's where targets do not: an answer that the ledger has of another version says nothing
+/// about this one. The suite and its data are what is asked, not who.
+fn version(suite: &Suite, env: &Env) -> Option<String> {
+    let outside = |block: &Block| matches!(&*block.kind, "http" | "command") && block.value.get("version").is_none();
+    if !suite.targets.iter().any(outside) {
+        return None;
+    }
+    let data = suite.dataset.iter().filter_map(|block| suite.resolve(block.value.get("path")?.as_str()?).ok());
+    let suite_file = suite.folder.join(suite.path.file_name()?);
+    let own: Vec<PathBuf> = data.chain(std::iter::once(suite_file)).collect();
+    git::version(&suite.root, &own, env)
 }
 
 /// A stated number of calls in flight: a shard has its share of it, at least one.

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Diagnostic, Level, Source};
+use super::{Diagnostic, Level, Source, Span};
+
+/// The code of a variable that is not set.
+pub const UNSET: &str = "missing-variable";
 
 /// All problems found so far. `Err(Diagnostics)` always holds at least one error.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +51,27 @@ impl Diagnostics {
                 *source = changed;
             }
         }
+    }
+
+    /// Leaves out what is wrong only because a variable in it is not set: a text without its value is told once.
+    pub fn without_consequences(&mut self) {
+        let unset: Vec<(String, Span)> = self
+            .0
+            .iter()
+            .filter(|one| one.code == UNSET)
+            .filter_map(|one| Some((one.source.as_ref()?.path.clone(), one.span?)))
+            .collect();
+        if unset.is_empty() {
+            return;
+        }
+        // What a mapping lacks has nothing to do with what is in it.
+        let own = [UNSET, "missing-key"];
+        self.0.retain(|one| match (&one.source, one.span) {
+            (Some(source), Some(span)) if !own.contains(&one.code) && one.level == Level::Error => {
+                !unset.iter().any(|(path, place)| *path == source.path && span.holds(*place))
+            }
+            _ => true,
+        });
     }
 
     /// By file, then by place; what has no place comes first.

@@ -9,7 +9,7 @@ mod located;
 mod render;
 mod source;
 
-pub use collect::Diagnostics;
+pub use collect::{Diagnostics, UNSET};
 pub use located::Located;
 pub use render::{Colours, render, render_with};
 pub use source::{Source, Span};

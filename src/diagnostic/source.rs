@@ -61,6 +61,12 @@ impl Span {
         Self { line, column, length }
     }
 
+    /// Whether `other` stands in it.
+    pub fn holds(self, other: Span) -> bool {
+        let end = |span: Span| if span.length == 0 { u32::MAX } else { span.column.saturating_add(span.length) };
+        self.line == other.line && self.column <= other.column && end(other) <= end(self)
+    }
+
     /// A whole line.
     pub fn line(line: u32) -> Self {
         Self { line, column: 1, length: 0 }

@@ -8,19 +8,21 @@ use std::time::{Duration, Instant, SystemTime};
 use super::batch::{Batcher, Delivery};
 use super::budget::{Account, Reservation};
 use super::cancel::{Cancel, Stop};
+use super::kept::{keep, restore};
 use super::key::key_of;
+use super::landing::{landing_of, settle, tokens, used};
 use super::limiter::{Ceiling, Landing, Limiter, Limiters};
 use super::retry::{RetryPolicy, Tries, wait};
 use super::tape::{Seat, Tape};
 use super::waits::Waits;
 use crate::domain::{
-    CallCounts, Complaint, Event, EventSink, Failure, FailureKind, LimiterState, RetryClass, Side, Spent, Usage,
+    CallCounts, Event, EventSink, Failure, FailureKind, LimiterState, Redactor, RetryClass, Side, Spent,
 };
 use crate::net::{
     Accept, Attempt, BoxFuture, Call, Dialect, Purpose, Receipt, Rejection, Request, Response, Route, Transport,
     rate_hint,
 };
-use crate::store::{Bill, Found, Kept, Ledger, StoreError};
+use crate::store::{Found, Ledger, StoreError};
 use crate::suite::Budget;
 
 /// How calls are carried out.
@@ -51,6 +53,7 @@ pub struct Caller {
     /// Altered rows are told once.
     told_altered: AtomicBool,
     tape: Option<Arc<Tape>>,
+    redactor: Redactor,
 }
 
 #[derive(Default)]
@@ -84,6 +87,7 @@ impl Caller {
             ledger_trouble: OnceLock::new(),
             told_altered: AtomicBool::new(false),
             tape: None,
+            redactor: Redactor::default(),
         }
     }
 
@@ -91,6 +95,13 @@ impl Caller {
     #[must_use]
     pub fn with_tape(self, tape: Option<Arc<Tape>>) -> Self {
         Self { tape, ..self }
+    }
+
+    /// Answers are used and kept without the secrets that `redactor` knows: whatever follows from one (a score, the judge's question) is
+    /// then the same whether it was just given, comes from the ledger or is replayed.
+    #[must_use]
+    pub fn with_redactor(self, redactor: Redactor) -> Self {
+        Self { redactor, ..self }
     }
 
     pub(super) fn tape(&self) -> Option<&Tape> {
@@ -202,12 +213,12 @@ impl Caller {
     ) -> Result<Option<Receipt>, Failure> {
         let (Some(batcher), Route::Batch(api)) = (&self.batcher, &call.route) else { return Ok(None) };
         self.still_open(limiter)?;
-        let reserved = self.account.reserve(&call.expected)?;
+        let reserved = self.account.reserve_for_batch(&call.expected).await?;
         // A call that is left in its batch keeps what is reserved for it: it will be paid for.
         let (response, first) = match batcher.ask(key, call, api).await? {
             Delivery::Answer { response, first } => (response, first),
             Delivery::Direct => {
-                reserved.give_back();
+                reserved.unsent();
                 batcher.settle(&key).await;
                 return Ok(None);
             }
@@ -221,6 +232,7 @@ impl Caller {
                 return Err(failure(call, rejection, 1));
             }
         };
+        let response = response.masked(&self.redactor);
         let read = accept(&response);
         match &read {
             Ok(spent) if first => reserved.settle(spent),
@@ -294,7 +306,7 @@ impl Caller {
                 return Ok(None);
             }
         };
-        let Some(response) = restore(kept) else { return Ok(None) };
+        let Some(response) = restore(kept).map(|response| response.masked(&self.redactor)) else { return Ok(None) };
         if accept(&response).is_err() {
             return Ok(None);
         }
@@ -326,8 +338,7 @@ impl Caller {
             why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
             permit = limiter.admit(tokens(call)) => permit.map_err(|failure| Failure { attempts: *sent, ..failure })?,
         };
-        let reserved = self.still_open(limiter).and_then(|()| self.account.reserve(&call.expected));
-        let reserved = reserved.map_err(|failure| Failure { attempts: *sent, ..failure })?;
+        let reserved = self.reserve(call, limiter, *sent).await?;
         *sent += 1;
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
         if *sent > 1 {
@@ -337,6 +348,7 @@ impl Caller {
             result = self.attempts.attempt(call) => result,
             why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
         };
+        let result = result.map(|response| response.masked(&self.redactor));
         let read = result.and_then(|response| accept(&response).map(|spent| (response, spent)));
         match read {
             Ok((response, spent)) => {
@@ -355,6 +367,22 @@ impl Caller {
                 Ok(Err(rejection))
             }
         }
+    }
+
+    /// Room for one attempt in the budget, unless the run is to stop or the endpoint is stopped meanwhile.
+    async fn reserve(&self, call: &Call, limiter: &Limiter, sent: u32) -> Result<Reservation<'_>, Failure> {
+        let tried = |failure| Failure { attempts: sent, ..failure };
+        self.still_open(limiter).map_err(tried)?;
+        let reserved = tokio::select! {
+            biased;
+            why = self.cancel.cancelled() => return Err(cancelled(why, sent)),
+            reserved = self.account.reserve(&call.expected) => reserved.map_err(tried)?,
+        };
+        if let Err(stopped) = self.still_open(limiter) {
+            reserved.unsent();
+            return Err(tried(stopped));
+        }
+        Ok(reserved)
     }
 
     async fn pause(&self, call: &Call, rejection: &Rejection, pause: Duration) {
@@ -403,55 +431,6 @@ pub(super) fn most_at_once(call: &Call) -> usize {
         (Request::Http(_), Purpose::Target, Dialect::Plain | Dialect::Raw) => SERVICE,
         (Request::Http(_), Purpose::Target | Purpose::Judge | Purpose::Embedding, _) => MODEL,
     }
-}
-
-/// What a provider counts when it lets a request in: the prompt, and the reply as far as the request bounds it.
-fn tokens(call: &Call) -> u64 {
-    call.expected.prompt_tokens.saturating_add(call.expected.completion_tokens.unwrap_or_default())
-}
-
-fn used(spent: &Spent) -> Option<u64> {
-    let Usage { prompt_tokens, completion_tokens } = spent.usage;
-    (!spent.usage.is_empty()).then(|| prompt_tokens.saturating_add(completion_tokens))
-}
-
-fn landing_of(rejection: &Rejection) -> Landing {
-    match (rejection.hint.complaint, rejection.class, rejection.hint.retry_after) {
-        (Some(complaint), ..) => Landing::Refused(complaint),
-        // Whoever names a time to come back is at a limit, whatever it calls it.
-        (None, RetryClass::Retry, Some(_)) => Landing::Refused(Complaint::Unclear),
-        (None, ..) => Landing::Lost,
-    }
-}
-
-/// An answer that cannot be used is paid for; a refusal is not; what was lost on the way may be.
-fn settle(reserved: Reservation<'_>, rejection: &Rejection) {
-    match rejection.kind {
-        FailureKind::Timeout | FailureKind::Connection | FailureKind::Truncated if rejection.spent.usage.is_empty() => {
-        }
-        _ if rejection.class == RetryClass::Unusable => reserved.settle(&rejection.spent),
-        _ => reserved.give_back(),
-    }
-}
-
-fn keep(call: &Call, response: &Response, Spent { usage, cost }: Spent) -> Result<Kept, String> {
-    Ok(Kept {
-        status: response.status,
-        headers: serde_json::to_string(&response.headers).map_err(|error| error.to_string())?,
-        body: response.body.to_vec(),
-        latency_us: i64::try_from(response.latency.as_micros()).unwrap_or(i64::MAX),
-        bill: Bill { endpoint: call.endpoint.to_string(), usage, cost },
-    })
-}
-
-/// `None` where the row is not one that this version writes: the call is made again.
-pub(super) fn restore(kept: Kept) -> Option<Response> {
-    Some(Response {
-        status: kept.status,
-        headers: serde_json::from_str(&kept.headers).ok()?,
-        body: kept.body.into(),
-        latency: Duration::from_micros(kept.latency_us.unsigned_abs()),
-    })
 }
 
 pub(super) fn failure(call: &Call, rejection: Rejection, attempts: u32) -> Failure {

@@ -5,15 +5,23 @@ use crate::store::CallKey;
 
 /// Digest of the whole request without credentials, the endpoint, the dialect and the trial. A changed credential alone is the same call.
 pub(super) fn key_of(call: &Call) -> [u8; 32] {
-    digest(call, true)
+    digest(call, Here::Yes)
 }
 
-/// The same without the folder that a program runs in, which is the suite's wherever it lies: for cassettes, which travel.
+/// The same without the folder that a program runs in, which is the suite's wherever it lies, and without the application's version: for
+/// cassettes, which travel and say what the version of their day answered.
 pub(super) fn portable_key_of(call: &Call) -> CallKey {
-    CallKey(digest(call, false))
+    CallKey(digest(call, Here::No))
 }
 
-fn digest(call: &Call, with_folder: bool) -> [u8; 32] {
+/// Whether what is true of this checkout alone counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Here {
+    Yes,
+    No,
+}
+
+fn digest(call: &Call, here: Here) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("scoregate call key v1");
     let mut part = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes());
@@ -43,11 +51,15 @@ fn digest(call: &Call, with_folder: bool) -> [u8; 32] {
                 part(name.as_bytes());
                 part(value.as_bytes());
             }
-            if with_folder {
+            if here == Here::Yes {
                 part(request.folder.as_os_str().as_encoded_bytes());
             }
             part(&request.stdin);
         }
+    }
+    if let (Here::Yes, Some(version)) = (here, &call.version) {
+        part(b"version");
+        part(version.as_bytes());
     }
     *hasher.finalize().as_bytes()
 }
@@ -94,6 +106,7 @@ mod tests {
                 dialect: Dialect::OpenAi,
                 deadlines: Deadlines { connect: second, whole: second },
                 trial,
+                version: None,
                 redirects,
                 what: "a test".to_owned(),
                 limits: EndpointLimits::default(),
@@ -113,6 +126,7 @@ mod tests {
             dialect: _,
             deadlines: _,
             trial,
+            version: _,
             redirects,
             what: _,
             limits: _,
@@ -125,6 +139,7 @@ mod tests {
             all.push((name.to_owned(), other));
         };
         add("endpoint", &|other| other.endpoint = format!("{endpoint}2").into());
+        add("version", &|other| other.version = Some("4f2a".into()));
         add("purpose", &|other| other.purpose = Purpose::Target);
         add("purpose", &|other| other.purpose = Purpose::Embedding);
         for dialect in [
@@ -245,6 +260,7 @@ mod tests {
             dialect: Dialect::OpenAi,
             deadlines: Deadlines { connect: second, whole: second },
             trial: 0,
+            version: None,
             redirects: false,
             what: String::new(),
             limits: EndpointLimits::default(),

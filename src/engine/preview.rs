@@ -8,11 +8,12 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::caller::{most_at_once, restore};
+use super::caller::most_at_once;
+use super::kept::restore;
 use super::key::key_of;
 use super::plan::Plan;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Answer, Case, Context, EndpointLimits, Failure, FailureKind, Usd};
+use crate::domain::{Answer, Case, CaseId, Context, EndpointLimits, Failure, FailureKind, Usd};
 use crate::evaluator::{Subject, Way};
 use crate::net::{Accept, BoxFuture, Call, Receipt, Route, Transport};
 use crate::store::{Found, Peek, StoreError};
@@ -63,9 +64,27 @@ pub struct Preview {
     pub endpoints: BTreeMap<Arc<str>, Forecast>,
     /// Why the ledger could not be looked at to the end.
     pub trouble: Option<StoreError>,
+    /// Answers that cannot be asked for as the suite stands.
+    pub unaskable: Option<Unaskable>,
+}
+
+/// Requests that cannot be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unaskable {
+    /// Answers, of all targets and trials.
+    pub answers: u64,
+    /// Of the first.
+    pub case: CaseId,
+    pub why: String,
 }
 
 impl Preview {
+    fn unaskable(&mut self, case: &Case, failure: Failure) {
+        let first = || Unaskable { answers: 0, case: case.id.clone(), why: failure.message };
+        let unaskable = self.unaskable.get_or_insert_with(first);
+        unaskable.answers = unaskable.answers.saturating_add(1);
+    }
+
     /// Of all endpoints together. They are asked at the same time, so the slowest is the time.
     pub fn total(&self) -> Forecast {
         let mut total = Forecast::default();
@@ -100,29 +119,78 @@ where
         shards,
         seen: Mutex::new(Preview::default()),
     };
-    for case in cases {
-        let case = case?;
-        for target in &plan.targets {
+    let mut packs = Packs::default();
+    for (place, case) in cases.enumerate() {
+        let case = Arc::new(case?);
+        for (of, target) in plan.targets.iter().enumerate() {
             for trial in 0..plan.limits.trials.max(1) {
                 let answer = match target.target.ask(&case, trial, &oracle).await {
                     Ok(answer) => answer,
                     // What a recorded target lacks will be lacking.
                     Err(_) if target.free => continue,
                     Err(failure) if failure.kind == UNKNOWN => stand_in(&case, target.target.brings_contexts()),
-                    Err(_) => continue,
+                    Err(failure) => {
+                        oracle.seen().unaskable(&case, failure);
+                        continue;
+                    }
                 };
-                let subject = Subject { case: &case, answer: &answer, trial };
-                for evaluator in &plan.evaluators {
-                    if let Way::Asking(asking) = &evaluator.way {
-                        drop(asking.evaluate(subject, &oracle).await);
+                let one = Known { case: Arc::clone(&case), answer: Arc::new(answer), trial };
+                for (at, evaluator) in plan.evaluators.iter().enumerate() {
+                    let Way::Asking(asking) = &evaluator.way else { continue };
+                    match asking.packing() {
+                        None => drop(asking.evaluate(one.subject(), &oracle).await),
+                        Some(_) => packs.add((at, of, trial), &one),
                     }
                 }
             }
         }
+        packs.ask(plan, Some(place.saturating_add(1)), &oracle).await;
     }
+    packs.ask(plan, None, &oracle).await;
     let mut preview = oracle.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
     preview.endpoints.values_mut().for_each(Forecast::settle);
     Ok(preview)
+}
+
+/// An answer that is known, or taken to be.
+#[derive(Clone)]
+struct Known {
+    case: Arc<Case>,
+    answer: Arc<Answer>,
+    trial: u32,
+}
+
+impl Known {
+    fn subject(&self) -> Subject<'_> {
+        Subject { case: &self.case, answer: &self.answer, trial: self.trial }
+    }
+}
+
+/// Who will be judged together, by evaluator, target and trial: as in a run, neighbours in its plan.
+#[derive(Default)]
+struct Packs(BTreeMap<(usize, usize, u32), Vec<Known>>);
+
+impl Packs {
+    fn add(&mut self, whose: (usize, usize, u32), one: &Known) {
+        self.0.entry(whose).or_default().push(one.clone());
+    }
+
+    /// Asks about the packs that the first `places` cases complete; `None`: about all.
+    async fn ask(&mut self, plan: &Plan, places: Option<usize>, oracle: &Oracle) {
+        for ((evaluator, ..), pack) in &mut self.0 {
+            let Some(Way::Asking(asking)) = plan.evaluators.get(*evaluator).map(|evaluator| &evaluator.way) else {
+                continue;
+            };
+            let size = asking.packing().map_or(1, |packing| packing.size.max(1));
+            if pack.is_empty() || places.is_some_and(|places| !places.is_multiple_of(size)) {
+                continue;
+            }
+            let subjects: Vec<Subject<'_>> = pack.iter().map(Known::subject).collect();
+            drop(asking.evaluate_together(&subjects, oracle).await);
+            drop(subjects);
+            pack.clear();
+        }
+    }
 }
 
 /// How the oracle says that a call would have to be made.

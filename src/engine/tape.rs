@@ -4,8 +4,7 @@
 //! tried, and who is refused because an endpoint was stopped, depends on the clock, and a replay that decided it anew would differ. The
 //! number of attempts and the latency are recorded with it, so that the reports say the same. Answers from the ledger are calls as well.
 //!
-//! Secrets are masked before an answer is used, not only before it is written: whatever follows from it (a score, the judge's question)
-//! is then the same in a replay.
+//! Secrets are masked before an answer is used ([`Caller::with_redactor`]), so a replay reads what the recorded run read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -188,13 +187,12 @@ impl Tape {
         accept: &Accept<'_>,
     ) -> Result<Receipt, Failure> {
         let last: Mutex<Option<(Response, Option<Rejection>)>> = Mutex::new(None);
-        let masked = |response: &Response| {
-            let response = self.masked(response);
-            let accepted = accept(&response);
-            *last.lock().unwrap_or_else(PoisonError::into_inner) = Some((response, accepted.clone().err()));
+        let watched = |response: &Response| {
+            let accepted = accept(response);
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = Some((response.clone(), accepted.clone().err()));
             accepted
         };
-        let result = caller.carry_out(call, &masked).await.map_err(|failure| self.masked_failure(failure));
+        let result = caller.carry_out(call, &watched).await.map_err(|failure| self.masked_failure(failure));
         let last = last.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(line) = self.line(target, call, &result, last) {
             self.write(writer, &line);
@@ -250,15 +248,6 @@ impl Tape {
 
     fn request(&self, call: &Call) -> RequestLine {
         RequestLine::of(&call.request, |text| self.redactor.redact(text), |bytes| self.masked_bytes(bytes))
-    }
-
-    fn masked(&self, response: &Response) -> Response {
-        let clean = |(name, value): &(String, String)| (name.clone(), self.redactor.redact(value));
-        Response {
-            headers: response.headers.iter().map(clean).collect(),
-            body: self.masked_bytes(&response.body),
-            ..response.clone()
-        }
     }
 
     fn masked_bytes(&self, bytes: &Bytes) -> Bytes {

@@ -86,6 +86,7 @@ fn call(url: &str) -> Call {
         dialect: Dialect::Plain,
         deadlines: Deadlines { connect: Duration::from_secs(1), whole: Duration::from_secs(1) },
         trial: 0,
+        version: None,
         redirects: false,
         route: Route::Direct,
         what: "a test".to_owned(),

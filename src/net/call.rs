@@ -1,5 +1,6 @@
 //! One thing wanted from outside, and what came back.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::batch::{BATCH_HEADER, Route};
-use crate::domain::{EndpointLimits, Failure, FailureKind, RateHint, RetryClass, Secret, Spent, Usd};
+use crate::domain::{EndpointLimits, Failure, FailureKind, RateHint, Redactor, RetryClass, Secret, Spent, Usd};
 
 /// A boxed future, as object-safe traits need it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -108,6 +109,8 @@ pub struct Call {
     pub deadlines: Deadlines,
     /// Part of the ledger's key, so that repetitions stay distinct.
     pub trial: u32,
+    /// The version of the application behind the request, which does not say it itself; part of the ledger's key.
+    pub version: Option<Arc<str>>,
     /// Follow redirects (at most five; credentials never leave the origin). Default off.
     pub redirects: bool,
     /// Not part of the key: the answer is the same whichever way it came.
@@ -133,6 +136,20 @@ impl Response {
     /// First header of that (lower-case) name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The same without secrets.
+    #[must_use]
+    pub fn masked(self, redactor: &Redactor) -> Self {
+        let clean = |(name, value): (String, String)| match redactor.redact_cow(&value) {
+            Cow::Owned(masked) => (name, masked),
+            Cow::Borrowed(_) => (name, value),
+        };
+        let body = match redactor.redact_bytes(&self.body) {
+            Cow::Owned(masked) => masked.into(),
+            Cow::Borrowed(_) => self.body.clone(),
+        };
+        Self { headers: self.headers.into_iter().map(clean).collect(), body, ..self }
     }
 
     /// The id of the batch that this came in.

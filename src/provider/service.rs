@@ -226,6 +226,7 @@ impl Service {
             dialect: self.dialect,
             deadlines: Deadlines { whole: self.timeout.unwrap_or(request.deadlines.whole), ..request.deadlines },
             trial: request.trial,
+            version: None,
             redirects: false,
             route,
             what: request.what.clone(),

@@ -74,10 +74,13 @@ pub const KINDS: [Kind; 4] = [
     Kind { format: Format::Summary, file: "summary.md", render: markdown::summary },
 ];
 
-/// Every report that the settings ask for: file name and bytes, or why there are none. All are attempted.
-pub fn render_all(view: &View<'_>, settings: &ReportSettings) -> Vec<(&'static str, Result<Vec<u8>, ReportError>)> {
+/// Every report that the settings ask for, one after the other: file name and bytes, or why there are none. All are attempted.
+pub fn render_all<'a>(
+    view: &'a View<'_>,
+    settings: &'a ReportSettings,
+) -> impl Iterator<Item = (&'static str, Result<Vec<u8>, ReportError>)> + 'a {
     let wanted = KINDS.iter().filter(|kind| settings.wants(kind.format));
-    wanted.map(|kind| (kind.file, kind.bytes(view, settings))).collect()
+    wanted.map(|kind| (kind.file, kind.bytes(view, settings)))
 }
 
 /// The comment's text, for a host.

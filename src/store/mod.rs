@@ -45,7 +45,7 @@ pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};
 pub use lock::Lock;
 pub use merge::{MergeError, Shards};
 pub use place::{BRANCH, Mark, Place, Stored, Wanted, open as open_place};
-pub use pool::{accept, pool};
+pub use pool::{accept, pool, repeats};
 pub use results::{RESULTS_SCHEMA, ResultsWriter, Texts, read_results, read_runs};
 pub(crate) use run_builder::RunBuilder;
 pub use write::{tidy, write_atomic};

@@ -99,6 +99,21 @@ pub fn pool(mut pool: Baseline, newest: Baseline) -> Result<Baseline, String> {
     Ok(pool)
 }
 
+/// The run of `pool` whose every score `newest` repeats: the same to the last digit, in all cases, trials and metrics.
+pub fn repeats<'p>(pool: &'p Baseline, newest: &Baseline) -> Option<&'p BaselineRun> {
+    let same = |run: usize| {
+        pool.cases.len() == newest.cases.len()
+            && pool.cases.iter().zip(&newest.cases).all(|(known, case)| {
+                known.scores.keys().eq(case.scores.keys())
+                    && known.scores.iter().all(|(metric, runs)| {
+                        let now = case.scores.get(metric).and_then(|runs| runs.last());
+                        runs.get(run) == now
+                    })
+            })
+    };
+    pool.runs.iter().enumerate().find(|(at, _)| same(*at)).map(|(_, run)| run)
+}
+
 fn answer_of(offset: Option<u64>, texts: Option<&Texts>) -> Result<Option<String>, StoreError> {
     let (Some(offset), Some(texts)) = (offset, texts) else { return Ok(None) };
     let line = texts.outcome(offset)?;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::node::{Content, Node};
-use crate::diagnostic::{Diagnostic, Diagnostics, Source, Span};
+use crate::diagnostic::{Diagnostic, Diagnostics, Source, Span, UNSET};
 use crate::domain::{Env, Secret, SecretError};
 use crate::text::suggest;
 
@@ -158,7 +158,7 @@ impl Filler<'_> {
             ),
         };
         let span = place.of(name, self.source);
-        self.diagnostics.push(Diagnostic::error("missing-variable", message).at(self.source, span).help(help));
+        self.diagnostics.push(Diagnostic::error(UNSET, message).at(self.source, span).help(help));
     }
 
     fn too_short(&mut self, name: &str, place: Place) {

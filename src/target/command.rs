@@ -51,6 +51,9 @@ struct CommandSettings {
     timeout: Option<Period>,
     /// How many may run at the same time, and how often one is started.
     limits: Option<EndpointLimits>,
+    /// The version of the application, such as the digest of its image: kept answers are used for the same version alone (default: the
+    /// commit that is checked out, with what is changed in it).
+    version: Option<String>,
 }
 
 /// The settings, or the list of program and arguments alone.
@@ -95,6 +98,7 @@ struct Command {
     folder: PathBuf,
     deadlines: Deadlines,
     limits: EndpointLimits,
+    version: Option<Arc<str>>,
 }
 
 fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Target>> {
@@ -133,6 +137,7 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
         program: settings.argv.first().cloned().unwrap_or_default(),
         stdin: settings.stdin.unwrap_or(Stdin::Json),
         limits: settings.limits.unwrap_or_default(),
+        version: settings.version.as_deref().or(context.version).map(Arc::from),
         stdout,
         paths,
         environment,
@@ -211,6 +216,7 @@ impl OneCall for Command {
             route: Route::Direct,
             what: format!("answer to case {}", case.id),
             limits: self.limits,
+            version: self.version.clone(),
             expected: Expected::default(),
         })
     }

@@ -64,6 +64,9 @@ struct HttpSettings {
     timeout: Option<Period>,
     /// What the service takes.
     limits: Option<EndpointLimits>,
+    /// The version of the application, such as the digest of its image: kept answers are used for the same version alone (default: the
+    /// commit that is checked out, with what is changed in it).
+    version: Option<String>,
 }
 
 /// A status code, or a class of them such as `2xx`.
@@ -128,6 +131,7 @@ struct Http {
     redirects: Redirects,
     deadlines: Deadlines,
     limits: EndpointLimits,
+    version: Option<Arc<str>>,
 }
 
 enum Body {
@@ -182,6 +186,7 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
         statuses: settings.status,
         redirects: settings.redirects.unwrap_or(Redirects::Error),
         limits: settings.limits.unwrap_or_default(),
+        version: settings.version.as_deref().or(context.version).map(Arc::from),
         deadlines: context.deadlines(settings.timeout.map(|period| period.0)),
     }))
 }
@@ -257,6 +262,7 @@ impl OneCall for Http {
             route: Route::Direct,
             what: format!("answer to case {}", case.id),
             limits: self.limits,
+            version: self.version.clone(),
             expected: Expected::default(),
         })
     }

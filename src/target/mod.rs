@@ -59,6 +59,8 @@ pub struct BuildContext<'a> {
     pub suite: &'a Suite,
     /// By their key under `models`.
     pub models: &'a BTreeMap<String, Model>,
+    /// Of the application, as far as the checkout tells it; a target's own `version` goes before it.
+    pub version: Option<&'a str>,
 }
 
 impl BuildContext<'_> {

@@ -85,7 +85,7 @@ fn case(input: &str) -> Case {
 fn built(kind: &str, value: Value, models: &BTreeMap<String, Model>) -> Result<Ready, Vec<String>> {
     let mut diagnostics = Diagnostics::default();
     let suite = suite();
-    let context = BuildContext { suite: &suite, models };
+    let context = BuildContext { suite: &suite, models, version: None };
     match build(&Block::from_value("app", kind, value), &context, &mut diagnostics) {
         Some(ready) => Ok(ready),
         None => Err(diagnostics.iter().map(|found| format!("{}: {}", found.code, found.message)).collect()),

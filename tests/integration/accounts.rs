@@ -191,3 +191,24 @@ fn check_foresees_judges_of_live_targets() {
     assert_eq!(value["cost"]["total"]["calls"], 12, "three cases, two trials, an answer and a verdict each");
     assert_eq!(server.connections(), 0);
 }
+
+/// What is reserved for calls in flight comes back when they land: only who does not fit alone is too much.
+#[test]
+fn a_budget_is_used_up_by_what_was_spent() {
+    let server = RawServer::start(|_| vec![Step::Send(json("200 OK", &completion("YES")))]);
+    let run = |tokens: u32| {
+        let text = suite(&server, &format!("run: {{ workers: 16, budget: {{ tokens: {tokens} }} }}\n"));
+        let text = text.replace("model: m,", "model: m, max_tokens: 900,");
+        let place = folder(&[("scoregate.yaml", &text), ("data.jsonl", &rows(40))]);
+        (scoregate(place.path(), &["run"]), place)
+    };
+    // Each may take about 1,300 and takes 12.
+    let (output, _) = run(2_000);
+    assert_eq!(output.status.code(), Some(0), "{}", out(&output));
+    assert_eq!(server.requests().len(), 40);
+    let (output, place) = run(1_600);
+    assert_eq!(output.status.code(), Some(3), "{}", out(&output));
+    assert!(report(place.path(), "comment.md").contains("max_tokens"), "{}", out(&output));
+    let sent = server.requests().len() - 40;
+    assert!((1..40).contains(&sent), "{sent}");
+}

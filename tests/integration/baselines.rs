@@ -1,13 +1,12 @@
 //! Cases of the topic `baselines` that need the whole program: real files, real processes, a real repository.
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use scoregate::store::read_baseline;
 use serde_json::Value;
 
-use crate::command::{check, code, err, fixture, folder, report, scoregate, verdict};
+use crate::command::{check, code, err, fixture, folder, git, report, scoregate, verdict};
 
 const POLICY: &str =
     "version: 1\nname: base\ndataset: { path: data.jsonl }\nevaluators:\n  exact_match: {}\ngate:\n  metrics:\n";
@@ -99,19 +98,6 @@ fn bl_asked_for() {
     recorded(place.path(), &[("easy", "easy?", true)]);
     let typo = check(place.path(), &["run", "--baseline", "relase.jsonl"], 2);
     assert!(typo.contains("relase.jsonl"), "{typo}");
-}
-
-fn git(place: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"])
-        .args(arguments)
-        .current_dir(place)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .expect("git");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 #[test]
@@ -207,6 +193,8 @@ fn bl_concurrent_additions_are_all_in_the_pool() {
     accept(place.path());
     let base = std::fs::read_to_string(place.path().join("first/results.jsonl")).expect("results");
     let (first, rest) = base.split_once('\n').expect("lines");
+    // As if the application had been asked each time.
+    let rest = rest.replace("\"requests\":0", "\"requests\":2");
     let mut header: Value = serde_json::from_str(first).expect("JSON");
     for run in 0..8 {
         header["id"] = format!("run-{run}").into();
@@ -224,4 +212,28 @@ fn bl_concurrent_additions_are_all_in_the_pool() {
     });
     let pool = read_baseline(&place.path().join("base.jsonl"), "base.jsonl").expect("a baseline");
     assert_eq!(pool.runs.len(), 9);
+}
+
+/// A copy would make the pool look steadier than the application is.
+#[test]
+fn a_run_that_repeats_one_of_the_pool_is_not_added() {
+    let place = folder(&[("first.yaml", FIRST)]);
+    recorded(place.path(), &[("a", "a?", true), ("b", "b?", false)]);
+    accept(place.path());
+    let add = |expected: i32| {
+        // Ids tell runs of one second apart by their start alone.
+        std::thread::sleep(std::time::Duration::from_millis(1_100));
+        check(place.path(), &["run", "first.yaml", "--out", "again"], 0);
+        let again = ["baseline", "update", "again/results.jsonl", "--to", "base.jsonl", "--add"];
+        let output = scoregate(place.path(), &again);
+        assert_eq!(code(&output), expected, "{}", err(&output));
+        err(&output)
+    };
+    let before = std::fs::read(place.path().join("base.jsonl")).expect("a baseline");
+    let said = add(3);
+    assert!(said.contains("it repeats run") && said.contains("--ledger refresh"), "{said}");
+    assert_eq!(std::fs::read(place.path().join("base.jsonl")).expect("a baseline"), before);
+    recorded(place.path(), &[("a", "a?", true), ("b", "b?", true)]);
+    add(0);
+    assert_eq!(read_baseline(&place.path().join("base.jsonl"), "base.jsonl").expect("a baseline").runs.len(), 2);
 }

@@ -2,15 +2,14 @@
 #![cfg(unix)]
 
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::batch_server::{BatchServer, FORMS, Fate, Form, Manner, Submission};
 use crate::command::{code, err, out, outcomes};
+use crate::process::{send, wait_until};
 
 const CASES: usize = 12;
 const KEY: &str = "sg-test-secret-7Q/w+x==";
@@ -57,18 +56,6 @@ fn run(folder: &Path, expected: i32) -> Output {
     let output = start(folder).output().expect("a run");
     assert_eq!(code(&output), expected, "{}{}", out(&output), err(&output));
     output
-}
-
-fn wait_until(what: &str, done: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the run does not get on: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn send(child: &Child, signal: Signal) {
-    kill(Pid::from_raw(i32::try_from(child.id()).expect("a pid")), signal).expect("the process is there");
 }
 
 fn end(folder: &Path) -> Value {
@@ -330,4 +317,22 @@ fn two_runs_do_not_wait_for_the_same_batches() {
     let first = child.wait_with_output().expect("an end");
     assert_eq!(code(&first), 0, "{}", err(&first));
     assert_paid_once(&server);
+}
+
+/// Packs go by batch; what a pack leaves open does not wait for another one.
+#[test]
+fn a_pack_without_verdicts_is_asked_again_alone_and_directly() {
+    for form in FORMS {
+        let server = BatchServer::start(form, Manner::default());
+        let folder = suite(&server, "", "run: { batch_size: 4 }\n");
+        run(folder.path(), 0);
+        server.with(|seen| {
+            assert_eq!((seen.submissions, seen.in_batches.len()), (1, CASES / 4));
+            assert_eq!(seen.direct.len(), CASES, "{:?}", seen.direct);
+            assert_eq!(seen.violations, Vec::<String>::new());
+        });
+        assert_eq!(end(folder.path())["calls"]["repairs"], CASES);
+        run(folder.path(), 0);
+        assert_eq!(server.with(|seen| (seen.submissions, seen.direct.values().sum::<usize>())), (1, CASES));
+    }
 }

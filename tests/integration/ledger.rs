@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::chat_server::{ChatServer, completion};
-use crate::command::{check, checked, code, command, err, folder, out, scoregate};
+use crate::command::{check, checked, code, command, err, folder, git, out, scoregate};
 
 const CASES: usize = 6;
 const LEDGER: &str = ".scoregate/ledger.sqlite";
@@ -227,4 +227,65 @@ fn a_file_that_cannot_be_the_ledger_stops_the_run_before_the_first_call() {
     std::fs::create_dir(&path).expect("a folder in its place");
     assert!(check(place.path(), &["run"], 3).contains("cannot be opened"));
     assert_eq!(server.with(|counts| counts.connections), 0);
+}
+
+/// Who echoes the request does not get a secret into the ledger, and what is read from it scores as before.
+#[test]
+fn what_is_kept_holds_no_secret() {
+    const KEY: &str = "sg-echoed-secret-0123456789";
+    let server =
+        ChatServer::start(Duration::ZERO, |_, _| ("200 OK", completion(&format!("The key is {KEY}.\nVERDICT: YES"))));
+    let place = judged(&server.url);
+    let path = place.path().join("scoregate.yaml");
+    let suite = std::fs::read_to_string(&path).expect("the suite");
+    std::fs::write(&path, suite.replace("none-needed", "\"${JUDGE_KEY}\"")).expect("a file");
+    for _ in 0..2 {
+        checked(&command(place.path(), &["run"]).env("JUDGE_KEY", KEY).output().expect("a run"), 0);
+    }
+    assert_eq!(server.with(|counts| counts.requests), CASES, "the second run reads what the first has kept");
+    for file in [".scoregate/ledger.sqlite", "scoregate-out/results.jsonl"] {
+        let bytes = std::fs::read(place.path().join(file)).expect("a file");
+        assert!(!bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes()), "the secret is in {file}");
+    }
+}
+
+/// The question to an application stays when the application changes: what the old one said is no evidence about the new one.
+#[test]
+fn kept_answers_are_of_this_version_of_the_application() {
+    fn fine(_: usize, _: &str) -> (&'static str, String) {
+        ("200 OK", serde_json::json!({"answer": "fine"}).to_string())
+    }
+    let server = ChatServer::start(Duration::ZERO, fine);
+    let suite = |version: &str| {
+        format!(
+            "version: 1\nname: live\ndataset: {{ path: data.jsonl }}\ntargets:\n  app:\n    http: {{ url: \"{}/q\", body: {{ q: \"{{{{ input }}}}\" }}, answer: $.answer{version} }}\nevaluators:\n  length: {{ min: 1 }}\n",
+            server.url
+        )
+    };
+    let row = |at: usize| format!("{{\"id\":\"q{at}\",\"input\":\"{at}?\"}}\n");
+    let rows = |cases: usize| (0..cases).map(row).collect::<String>();
+    let place = folder(&[("scoregate.yaml", &suite("")), ("data.jsonl", &rows(3)), ("app.py", "1\n")]);
+    let git = |arguments: &[&str]| git(place.path(), arguments);
+    let write = |name: &str, text: &str| std::fs::write(place.path().join(name), text).expect("a file");
+    // How many more requests a run takes.
+    let asked = || {
+        let before = server.with(|counts| counts.requests);
+        check(place.path(), &["run"], 0);
+        server.with(|counts| counts.requests) - before
+    };
+    git(&["init", "--quiet"]);
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "first"]);
+    assert_eq!((asked(), asked()), (3, 0), "nothing changed");
+    write("data.jsonl", &rows(5));
+    write("notes.txt", "git does not know it");
+    assert_eq!(asked(), 2, "more of the same questions to the same application");
+    write("app.py", "2\n");
+    assert_eq!((asked(), asked()), (5, 0), "the application changed");
+    git(&["commit", "--quiet", "-am", "second"]);
+    assert_eq!((asked(), asked()), (5, 0), "another commit");
+    write("scoregate.yaml", &suite(", version: \"7\""));
+    assert_eq!(asked(), 5, "the version is stated");
+    write("app.py", "3\n");
+    assert_eq!(asked(), 0, "and it stayed");
 }

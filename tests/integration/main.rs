@@ -34,6 +34,9 @@ mod logs;
 mod packing;
 mod problems;
 #[cfg(unix)]
+#[path = "support/process.rs"]
+mod process;
+#[cfg(unix)]
 mod programs;
 mod quickstart;
 #[path = "support/raw_server.rs"]

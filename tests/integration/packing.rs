@@ -2,12 +2,14 @@
 #![cfg(unix)]
 
 use std::process::{Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::chat_server::{ChatServer, completion};
 use crate::command::{code, command, err, folder, out, outcomes, verdict};
+use crate::process::{send, wait_until};
 
 const CASES: usize = 23;
 const KEY: &str = "sg-test-secret-7Q/w+x==";
@@ -122,11 +124,7 @@ fn a_killed_run_goes_on_without_paying_again() {
     let server = ChatServer::start(Duration::from_millis(20), judge);
     let folder = suite(&server.url, "{ batch_size: 3, workers: 1 }");
     let mut child = scoregate(&folder, &["run"]).spawn().expect("a start");
-    let begun = Instant::now();
-    while server.with(|counts| counts.requests) < 4 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the run does not get on");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_until("requests", || server.with(|counts| counts.requests) >= 4);
     child.kill().expect("a kill");
     child.wait().expect("an end");
     run(&folder, &[]);
@@ -150,7 +148,59 @@ fn check_says_what_packing_saves() {
         err(&output)
     );
     assert!(said.contains("prompt tokens less"), "{said}");
+    assert!(
+        said.contains("calls: 6 to make"),
+        "five packs, and the answer that speaks to the judge; no second trial is recorded: {said}"
+    );
     let folder = suite("http://127.0.0.1:9", "{ batch_size: 1 }");
     let output = scoregate(&folder, &["check"]).output().expect("a check");
     assert!(!out(&output).contains("in a request"), "{}", out(&output));
+}
+
+/// Stopped in the middle of packs, a run leaves its reports at once, and the next one goes on.
+#[test]
+fn a_cancelled_run_goes_on_without_paying_again() {
+    let server = ChatServer::start(Duration::from_millis(50), judge);
+    let folder = suite(&server.url, "{ batch_size: 3, workers: 1 }");
+    let child = scoregate(&folder, &["run"]).spawn().expect("a start");
+    wait_until("requests", || server.with(|counts| counts.requests) >= 3);
+    send(&child, Signal::SIGINT);
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(code(&output), 130, "{}", err(&output));
+    assert_eq!(verdict(folder.path())["verdict"], "not_evaluated");
+    let kept = outcomes(folder.path()).iter().filter(|outcome| outcome["scores"][0]["value"].is_number()).count();
+    assert!(kept < CASES, "it was stopped in the middle");
+    run(&folder, &[]);
+    let twice = server.with(|counts| counts.answered.values().filter(|times| **times > 1).count());
+    assert!(twice <= 1, "only the call in flight may be repeated: {twice}");
+    let single = suite(&server.url, "{ batch_size: 1 }");
+    run(&single, &[]);
+    assert_eq!(values(&folder), values(&single));
+}
+
+/// A budget counts requests, not questions, and what it cuts off is no score.
+#[test]
+fn a_budget_ends_between_packs_and_the_next_run_goes_on() {
+    let server = ChatServer::start(Duration::ZERO, judge);
+    let folder = suite(&server.url, "{ batch_size: 5, workers: 1, budget: { requests: 3 } }");
+    let output = scoregate(&folder, &["run"]).output().expect("a run");
+    assert_eq!(code(&output), 3, "{}", err(&output));
+    assert_eq!(server.with(|counts| counts.requests), 3);
+    let missing = outcomes(folder.path()).iter().filter(|outcome| outcome["scores"][0]["error"].is_object()).count();
+    assert!(missing > 0 && missing < CASES, "{missing}");
+    let runs = (1..).find(|_| code(&scoregate(&folder, &["run"]).output().expect("a run")) == 0).expect("an end");
+    assert!(runs <= 2, "eight requests in portions of three: {runs} more runs");
+    assert_eq!(server.with(|counts| counts.requests), 8, "nothing was asked twice");
+}
+
+#[test]
+fn packs_are_recorded_and_replayed() {
+    let server = ChatServer::start(Duration::ZERO, judge);
+    let folder = suite(&server.url, "{ batch_size: 5 }");
+    run(&folder, &["--record", "packs.cassette"]);
+    let (said, before) = (values(&folder), verdict(folder.path())["verdict"].clone());
+    let connections = server.with(|counts| counts.connections);
+    run(&folder, &["--replay", "packs.cassette"]);
+    assert_eq!((values(&folder), &verdict(folder.path())["verdict"]), (said, &before));
+    assert_eq!(server.with(|counts| counts.connections), connections, "a replay calls nobody");
 }

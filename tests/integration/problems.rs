@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::command::{check, command, err, folder, out, outcomes, scoregate};
+use crate::command::{check, code, command, err, folder, out, outcomes, scoregate};
 
 const SUITE: &str = "version: 1\nname: told\n";
 const EQUALS: &str = "evaluators: { equals: {} }\n";
@@ -207,4 +207,28 @@ fn many_problems_of_one_file_hide_none_of_another() {
     let said = check(place.path(), &["check"], 2);
     all(&said, &["and 30 more problems in bad.jsonl", "other.csv:2:"]);
     assert_eq!(said.matches("error[bad-row]").count(), 20, "{said}");
+}
+
+/// What is wrong only because a variable is not set is not told as a second problem.
+#[test]
+fn an_unset_variable_is_one_problem() {
+    let suite = "version: 1\nname: x\ndataset: { path: data.jsonl }\ntargets:\n  app:\n    http: { url: \"${APP_URL}/query\", body: { q: \"{{ input }}\" }, answer: $.answer }\nevaluators:\n  length: { min: 1 }\n";
+    let place = folder(&[("scoregate.yaml", suite), ("data.jsonl", "{\"id\":\"a\",\"input\":\"a?\"}\n")]);
+    let said = check(place.path(), &["check"], 2);
+    all(&said, &["`APP_URL` is not set", "1 problem"]);
+    let wrong = suite.replace("${APP_URL}", "${APP_URL:-}");
+    std::fs::write(place.path().join("scoregate.yaml"), wrong).expect("a file");
+    all(&check(place.path(), &["check"], 2), &["is no address"]);
+}
+
+/// What a row lacks that the request needs is said before the run.
+#[test]
+fn check_says_which_answers_cannot_be_asked_for() {
+    let suite = "version: 1\nname: x\ndataset: { path: data.jsonl }\ntargets:\n  app:\n    http: { url: \"http://127.0.0.1:9/q\", body: { q: \"{{ metadata.tone }}\" }, answer: $.answer }\nevaluators:\n  length: { min: 1 }\n";
+    let rows = "{\"id\":\"a\",\"input\":\"a?\",\"tone\":\"dry\"}\n{\"id\":\"b\",\"input\":\"b?\"}\n";
+    let place = folder(&[("scoregate.yaml", suite), ("data.jsonl", rows)]);
+    let output = scoregate(place.path(), &["check"]);
+    assert_eq!(code(&output), 0, "{}", err(&output));
+    let said = format!("{}{}", out(&output), err(&output));
+    all(&said, &["1 answer cannot be asked for", "case `b`", "tone", "calls: 1 to make"]);
 }

@@ -483,3 +483,10 @@ fn a_budget_is_divided() {
     let said = check(place.path(), &["merge", "s1", "s2"], 3);
     assert!(said.contains("shard 1 of 2") && said.contains("budget"), "{said}");
 }
+
+#[test]
+fn a_shard_is_compared_with_nothing_and_says_so() {
+    let place = project();
+    let said = check(place.path(), &["run", "--shard", "1/2", "--baseline", "base.jsonl"], 2);
+    assert!(said.contains("scoregate merge"), "{said}");
+}

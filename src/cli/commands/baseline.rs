@@ -9,10 +9,12 @@ use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
 use crate::cli::{keep, reference, screen};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Baseline, BaselineCase, BaselineRun, Env, MetricName, RunHeader};
+use crate::domain::{Baseline, BaselineCase, BaselineRun, Env, MetricName, Run, RunHeader};
 use crate::gate::Policy;
 use crate::report::escape::terminal;
-use crate::store::{Mark, Place, StoreError, Texts, accept, parse_baseline, pool, read_results, render_baseline};
+use crate::store::{
+    Mark, Place, StoreError, Texts, accept, parse_baseline, pool, read_results, render_baseline, repeats,
+};
 use crate::suite;
 use crate::text::number::{self, NONE, counted};
 
@@ -68,7 +70,9 @@ fn destination(to: Option<&str>, suite: &Path, run: &RunHeader, env: &Env) -> Re
 }
 
 /// Over what is there now, and nothing else: whoever was first is not overwritten unseen.
-async fn keep_in(place: &dyn Place, newest: Baseline, add: bool) -> Result<Baseline, Failed> {
+///
+/// `anew`: its answers were asked for; else a run that repeats one of the pool is refused.
+async fn keep_in(place: &dyn Place, newest: Baseline, add: bool, anew: bool) -> Result<Baseline, Failed> {
     for _ in 0..ATTEMPTS {
         let (earlier, over) = match place.load().await {
             Ok(stored) => (Some(stored.bytes), stored.mark),
@@ -78,6 +82,13 @@ async fn keep_in(place: &dyn Place, newest: Baseline, add: bool) -> Result<Basel
         let baseline = match earlier.filter(|_| add) {
             Some(bytes) => {
                 let earlier = parse_baseline(&bytes, Path::new(&place.name()), &place.name())?;
+                if !anew && let Some(same) = repeats(&earlier, &newest) {
+                    let id = terminal(&same.id, NAME);
+                    return Err(Failed::CouldNot(format!(
+                        "it repeats run {id}, which is in the baseline: its answers are kept or recorded ones, and a copy would make the \
+                         baseline look steadier than the application is; measure again with `scoregate run --ledger refresh`"
+                    )));
+                }
                 pool(earlier, newest.clone()).map_err(Failed::CouldNot)?
             }
             None => newest.clone(),
@@ -125,7 +136,7 @@ fn update(results: &Path, to: Option<&str>, suite: &Path, add: bool, env: &Env) 
     let place = destination(to, suite, &run.header, env)?;
     // What is read here must be what is replaced.
     let _alone = place.hold()?;
-    let baseline = keep::wait(keep_in(&*place, newest, add)).map_err(Failed::CouldNot)??;
+    let baseline = keep::wait(keep_in(&*place, newest, add, asked_anew(&run))).map_err(Failed::CouldNot)??;
     let cases = counted(baseline.cases.len() as u64, "case", "cases");
     let place = terminal(&place.name(), NAME);
     let of = match &*run.header.id {
@@ -134,6 +145,11 @@ fn update(results: &Path, to: Option<&str>, suite: &Path, add: bool, env: &Env) 
     };
     screen::out(&format!("accepted {cases}{of} into {place}\n"));
     Ok(())
+}
+
+/// Whether most of what the run says was asked for it, and not read from the ledger or a file.
+fn asked_anew(run: &Run) -> bool {
+    run.completion.as_ref().is_some_and(|end| end.calls.requests > end.calls.cache_hits)
 }
 
 /// Whether this job is a pull request's, on the hosts that say so in the environment.

@@ -10,7 +10,7 @@ use crate::cli::measure::{asks, budget};
 use crate::cli::prepare::{Prepared, prepare};
 use crate::cli::{ledger, reference, screen};
 use crate::domain::Env;
-use crate::engine::{Plan, preview};
+use crate::engine::{Plan, Unaskable, preview};
 use crate::evaluator::Way;
 use crate::report::escape::terminal;
 use crate::store::Peek;
@@ -20,6 +20,8 @@ use crate::text::number::counted;
 const SCHEMA: u32 = 1;
 /// Characters of the suite's name.
 const NAME: usize = 200;
+/// Characters of why a case cannot be asked.
+const REASON: usize = 400;
 
 pub(in crate::cli) fn execute(args: &CheckArgs, env: &Env) -> Result<Ending, Failed> {
     let CheckArgs { input: SuiteInput { suite }, select, format } = args;
@@ -35,6 +37,14 @@ pub(in crate::cli) fn execute(args: &CheckArgs, env: &Env) -> Result<Ending, Fai
     if let Some(trouble) = cost.as_ref().and_then(|cost| cost.preview.trouble.as_ref()) {
         let trouble = plan.redactor.redact(&trouble.to_string());
         screen::message(&format!("warning: what is kept could not be looked up, and counts as not kept: {trouble}"));
+    }
+    if let Some(Unaskable { answers, case, why }) = cost.as_ref().and_then(|cost| cost.preview.unaskable.as_ref()) {
+        let first = plan.redactor.redact(&format!("case `{case}`: {why}"));
+        let many = counted(*answers, "answer", "answers");
+        screen::message(&format!(
+            "warning: {many} cannot be asked for as the suite stands; {}",
+            terminal(&first, REASON)
+        ));
     }
     match format {
         StatsFormat::Human => {

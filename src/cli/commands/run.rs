@@ -51,6 +51,13 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
             return ended;
         }
     };
+    if let (Some(_), Some(_)) = (baseline, prepared.plan.header.shard) {
+        return Err(stop(Failed::usage(
+            "shard",
+            "`--baseline` with `--shard`: a shard is compared with nothing",
+            "give the baseline to who joins them: `scoregate merge … --baseline FILE`",
+        )));
+    }
     if let Some(workers) = workers.map(usize::from).and_then(NonZeroUsize::new) {
         prepared.plan.limits.workers = Some(divided(workers, prepared.plan.header.shard));
     }

@@ -117,6 +117,7 @@ fn call(body: &str, api: &Arc<dyn BatchApi>) -> Call {
         dialect: Dialect::Plain,
         deadlines: Deadlines { connect: Duration::from_millis(1), whole: Duration::from_millis(1) },
         trial: 0,
+        version: None,
         redirects: false,
         route: Route::Batch(Arc::clone(api)),
         what: "a test".to_owned(),

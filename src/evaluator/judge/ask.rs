@@ -68,6 +68,20 @@ struct Seen {
     unusable: Option<(FailureKind, Why)>,
 }
 
+/// Whether a verdict is asked for after a reply, alone or in a pack, that did not hold a usable one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asking {
+    First,
+    Again,
+}
+
+/// One request to the judge about one subject.
+struct Question<'a> {
+    messages: Vec<Message>,
+    contract: &'a Contract,
+    asking: Asking,
+}
+
 /// What the calls of one measurement took together.
 #[derive(Default)]
 struct Took {
@@ -85,7 +99,7 @@ impl Took {
 
 impl Evaluator for Judge {
     fn evaluate<'a>(&'a self, subject: Subject<'a>, transport: &'a dyn Transport) -> BoxFuture<'a, Asked> {
-        Box::pin(self.judge(subject, transport))
+        Box::pin(self.judge(subject, Asking::First, transport))
     }
 
     fn packing(&self) -> Option<Packing> {
@@ -108,11 +122,11 @@ impl Judge {
         Digest::of([SYSTEM, &self.template.source, AFTER_DATA, &demand.text, CODE, REPAIR])
     }
 
-    pub(super) async fn judge(&self, subject: Subject<'_>, transport: &dyn Transport) -> Asked {
+    pub(super) async fn judge(&self, subject: Subject<'_>, asking: Asking, transport: &dyn Transport) -> Asked {
         let mut took = Took::default();
         let measurement = match self.without_asking(subject) {
             Some(measurement) => measurement,
-            None => self.converse(subject, transport, &mut took).await,
+            None => self.converse(subject, asking, transport, &mut took).await,
         };
         let Took { spent, attempts, repairs } = took;
         Asked { measurement, spent, attempts, repairs }
@@ -131,10 +145,17 @@ impl Judge {
         Some(finish(reading(self.rule.info, self.pass_mark, lowest).map(|reading| reading.because(why))))
     }
 
-    async fn converse(&self, subject: Subject<'_>, transport: &dyn Transport, took: &mut Took) -> Measurement {
+    async fn converse(
+        &self,
+        subject: Subject<'_>,
+        asking: Asking,
+        transport: &dyn Transport,
+        took: &mut Took,
+    ) -> Measurement {
         let demand = self.demand();
         let mut messages = self.messages(subject, &demand);
-        let first = self.ask(subject, messages.clone(), &demand.contract, transport).await;
+        let question = Question { messages: messages.clone(), contract: &demand.contract, asking };
+        let first = self.ask(subject, question, transport).await;
         took.add(&first);
         let (failure, why) = match (first.result, first.why) {
             (Ok(said), _) => return self.measured(subject, said, false),
@@ -145,7 +166,8 @@ impl Judge {
         let doubtful = why == Why::Copied || speaks_to_the_judge(&subject.answer.text);
         let again = if doubtful { self.coded_demand(subject) } else { demand };
         messages.extend(repair(&failure, why, &again));
-        let second = self.ask(subject, messages, &again.contract, transport).await;
+        let question = Question { messages, contract: &again.contract, asking: Asking::Again };
+        let second = self.ask(subject, question, transport).await;
         took.add(&second);
         took.repairs = u32::from(!second.cached);
         match second.result {
@@ -193,13 +215,8 @@ impl Judge {
         vec![Message { role: Role::System, text: system }, Message { role: Role::User, text: user }]
     }
 
-    async fn ask(
-        &self,
-        subject: Subject<'_>,
-        messages: Vec<Message>,
-        contract: &Contract,
-        transport: &dyn Transport,
-    ) -> Try {
+    async fn ask(&self, subject: Subject<'_>, question: Question<'_>, transport: &dyn Transport) -> Try {
+        let Question { messages, contract, asking } = question;
         let request = ChatRequest {
             messages,
             trial: subject.trial,
@@ -207,10 +224,9 @@ impl Judge {
             deadlines: self.deadlines,
             what: format!("{} of case {}", self.metric, subject.case.id),
         };
-        let asked_again = request.messages.iter().any(|message| message.role == Role::Assistant);
         let mut call = self.model.chat.call(&request);
-        if asked_again {
-            // Another day for one reply in the right form would be too long.
+        if asking == Asking::Again {
+            // Another day for one reply would be too long.
             call.route = Route::Direct;
         }
         let seen = Mutex::new(Seen::default());

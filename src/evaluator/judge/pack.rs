@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use futures_util::future::join_all;
 
 use super::super::{Asked, Packing, Subject};
-use super::ask::{AFTER_DATA, Judge, SYSTEM, YES_OR_NO};
+use super::ask::{AFTER_DATA, Asking, Judge, SYSTEM, YES_OR_NO};
 use super::guard::{code, copied, speaks_to_the_judge};
 use super::prompt::{fill, shown};
 use super::reading::{Grade, JudgeReading, read_pack};
@@ -93,7 +93,8 @@ impl Judge {
     }
 
     async fn alone(&self, subject: Subject<'_>, again: bool, transport: &dyn Transport) -> Asked {
-        let mut asked = self.judge(subject, transport).await;
+        let asking = if again { Asking::Again } else { Asking::First };
+        let mut asked = self.judge(subject, asking, transport).await;
         if again && asked.attempts > 0 {
             asked.repairs = asked.repairs.saturating_add(1);
         }

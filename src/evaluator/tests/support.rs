@@ -103,6 +103,7 @@ impl ChatApi for Scripted {
             dialect: Dialect::Plain,
             deadlines: request.deadlines,
             trial: request.trial,
+            version: None,
             redirects: false,
             route: Route::Direct,
             what: request.what.clone(),

@@ -419,7 +419,7 @@ fn a_metric_without_a_rule_is_reported_and_decides_nothing() {
     assert_eq!(verdict.exit_code, 0);
     assert!(verdict.headline.contains("nothing is required of them"), "{}", verdict.headline);
     let warned = super::verdict(&now, &BaselineState::NotAsked, metric(json!({ "min": 0.9, "on_fail": "warn" })));
-    assert!(warned.headline.starts_with("passed with a warning: m "), "{}", warned.headline);
+    assert!(warned.headline.starts_with("passed with a warning: quality is at 0.500"), "{}", warned.headline);
     assert!(!warned.headline.contains("nothing is required"), "{}", warned.headline);
     let limited = super::verdict(&now, &BaselineState::NotAsked, metric(json!({ "min": 0.1 })));
     assert!(limited.rules.iter().all(|rule| rule.rule != RuleKind::Reported));

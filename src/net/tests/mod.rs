@@ -34,6 +34,7 @@ fn post(url: &str) -> Call {
         dialect: Dialect::Plain,
         deadlines: Deadlines { connect: Duration::from_secs(2), whole: Duration::from_secs(5) },
         trial: 0,
+        version: None,
         redirects: false,
         route: Route::Direct,
         what: "answer of case q1".to_owned(),

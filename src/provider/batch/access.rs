@@ -120,6 +120,7 @@ impl Access {
                 },
             },
             trial: 0,
+            version: None,
             redirects: false,
             route: Route::Control,
             what: "a batch of judge calls".to_owned(),

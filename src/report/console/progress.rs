@@ -170,12 +170,12 @@ fn bar() -> ProgressBar {
     bar
 }
 
-/// `3.5 a second`, `0.8 a minute`
-fn speed(each_second: f64) -> String {
+/// `3.5 answers a second`, `0.8 calls a minute`
+fn speed(each_second: f64, what: &str) -> String {
     if each_second >= 1.0 {
-        format!("{each_second:.1} a second")
+        format!("{each_second:.1} {what} a second")
     } else {
-        format!("{:.1} a minute", each_second * 60.0)
+        format!("{:.1} {what} a minute", each_second * 60.0)
     }
 }
 
@@ -218,7 +218,7 @@ impl State {
         parts.join(", ")
     }
 
-    /// `70/140 (50%), 3.5 a second, about 20.0 s left, 7 of 16 calls in flight (3.6 a second), 2 errors`
+    /// `70/140 (50%), 3.5 answers a second, about 20.0 s left, 7 of 16 calls in flight (3.6 calls a second), 2 errors`
     fn progress(&self, now: Duration) -> String {
         let mut line = format!(
             "{}/{} ({})",
@@ -228,7 +228,7 @@ impl State {
         );
         let pace = self.rate.at(now);
         if pace.outcomes > 0.0 {
-            line.push_str(&format!(", {}", speed(pace.outcomes)));
+            line.push_str(&format!(", {}", speed(pace.outcomes, "answers")));
             let left = self.planned.saturating_sub(self.done) as f64 / pace.outcomes;
             if let (true, Ok(left)) = (self.done < self.planned, Duration::try_from_secs_f64(left)) {
                 line.push_str(&format!(", about {} left", number::duration(left)));
@@ -237,7 +237,7 @@ impl State {
         if let Some(calls) = self.in_flight() {
             line.push_str(&format!(", {calls}"));
             if pace.calls > 0.0 {
-                line.push_str(&format!(" ({})", speed(pace.calls)));
+                line.push_str(&format!(" ({})", speed(pace.calls, "calls")));
             }
         }
         let counts = self.counts();

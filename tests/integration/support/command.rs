@@ -101,3 +101,17 @@ pub fn out(output: &Output) -> String {
 pub fn err(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("UTF-8 on standard error")
 }
+
+/// git in `place`, as nobody in particular; returns what it prints.
+pub fn git(place: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"])
+        .args(arguments)
+        .current_dir(place)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .expect("git");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}

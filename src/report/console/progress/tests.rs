@@ -118,7 +118,7 @@ fn a_line_tells_rate_rest_calls_errors_retries_and_cost() {
         stage.lines(),
         [
             "measuring 200 cases, 2 metrics",
-            "31/200 (15.5%), 2.6 a second, about 1 min 05 s left, 7 of 16 calls in flight (2.6 a second), 1 error, 3 retries, $0.0310",
+            "31/200 (15.5%), 2.6 answers a second, about 1 min 05 s left, 7 of 16 calls in flight (2.6 calls a second), 1 error, 3 retries, $0.0310",
         ]
     );
 }

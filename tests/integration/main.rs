@@ -3,6 +3,7 @@
 mod accounts;
 #[cfg(unix)]
 mod action;
+mod base_branch;
 mod baselines;
 #[cfg(unix)]
 #[path = "support/batch_server.rs"]
@@ -13,6 +14,8 @@ mod batches;
 mod cassettes;
 #[path = "support/chat_server.rs"]
 mod chat_server;
+#[cfg(feature = "cloud")]
+mod cloud;
 #[path = "support/command.rs"]
 mod command;
 mod datasets;
@@ -32,12 +35,15 @@ mod live;
 mod logs;
 #[cfg(unix)]
 mod packing;
+mod places;
 mod problems;
 #[cfg(unix)]
 #[path = "support/process.rs"]
 mod process;
 #[cfg(unix)]
 mod programs;
+#[path = "support/proposal.rs"]
+mod proposal;
 mod quickstart;
 #[path = "support/raw_server.rs"]
 mod raw_server;

@@ -107,7 +107,7 @@ fn evidence(sample: &Sample, state: &BaselineState) -> Result<(), String> {
     match state {
         BaselineState::NotAsked => Ok(()),
         BaselineState::Absent(_) => ensure(sample.missing_allowed, "a baseline"),
-        BaselineState::Broken(_) => Err("a sound baseline".to_owned()),
+        BaselineState::Broken(_) | BaselineState::Unreachable(_) => Err("a sound baseline".to_owned()),
         BaselineState::Found(baseline) => {
             ensure(!baseline.cases.is_empty(), "a baseline with cases")?;
             let sound = baseline.cases.iter().flat_map(|case| case.scores.values().flatten().flatten());

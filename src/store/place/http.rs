@@ -80,6 +80,7 @@ impl Address {
             dialect: Dialect::Raw,
             deadlines: DEADLINES,
             trial: 0,
+            version: None,
             redirects: false,
             // A baseline may be as large as a batch, and a PUT is not sent twice unasked.
             route: Route::Control,

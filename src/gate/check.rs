@@ -112,6 +112,16 @@ impl<'b> Checker<'b> {
         Some(declared)
     }
 
+    /// A day of the calendar.
+    pub(crate) fn day(&mut self, at: &str, text: Option<&str>) -> Option<jiff::civil::Date> {
+        let text = text?;
+        let day = text.parse().ok().filter(|_| text.len() == "2026-12-31".len());
+        if day.is_none() {
+            self.push(at, "wrong-type", format!("`{text}` is no day"), "write it as 2026-12-31");
+        }
+        day
+    }
+
     /// How trials become a score.
     pub(crate) fn trials(&mut self, at: &str, settings: &MetricSettings) -> TrialsRule {
         let Some(text) = settings.trials.as_deref() else { return TrialsRule::default() };

@@ -28,6 +28,7 @@ pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
 
 /// As [`judge`], for the run of a proposed change: `base` says whose policy and baseline these are, and how the change's own differ.
 pub fn judge_change(run: &Run, baseline: &BaselineState, policy: &Policy, base: Option<&BaseRecord>) -> Verdict {
+    let policy = &policy.clone().on(run.header.started.as_deref());
     let newest = newest(baseline, policy);
     let baseline = newest.as_ref().unwrap_or(baseline);
     let selected = selected::baseline(run, baseline);

@@ -167,6 +167,16 @@ impl List<'_> {
             self.say(&at("gate"), old.gate, new.gate, !new.gate);
         }
         self.choice(&at("on_fail"), fail_or_warn(old.on_fail), fail_or_warn(new.on_fail));
+        if old.shadow_until != new.shadow_until {
+            let words = |day: Option<jiff::civil::Date>| day.map_or_else(|| NONE.to_owned(), |day| day.to_string());
+            // None is before every day: no shadow at all.
+            self.say(
+                &at("shadow_until"),
+                words(old.shadow_until),
+                words(new.shadow_until),
+                new.shadow_until > old.shadow_until,
+            );
+        }
         self.choice(&at("mode"), mode(old.mode), mode(new.mode));
         if old.trials != new.trials {
             self.say(&at("trials"), old.trials.word(), new.trials.word(), new.trials != TrialsRule::All);

@@ -259,7 +259,17 @@ fn tolerances(scene: &Scene<'_>) -> Option<String> {
     if !reported.is_empty() {
         used.push(format!("reported only: {reported}"));
     }
-    let warned = of(|rules| rules.gate && rules.on_fail == FailOrWarn::Warn);
+    for (spec, rules) in scene.metrics.iter().filter(|(_, rules)| rules.gate) {
+        if let Some(day) = rules.shadow_until {
+            let shadow = rules.on_fail == FailOrWarn::Warn;
+            used.push(format!(
+                "{} {} {day}",
+                spec.name,
+                if shadow { "only warns until" } else { "decides: its shadow ended on" }
+            ));
+        }
+    }
+    let warned = of(|rules| rules.gate && rules.on_fail == FailOrWarn::Warn && rules.shadow_until.is_none());
     if !warned.is_empty() {
         used.push(format!("warn only: {warned}"));
     }

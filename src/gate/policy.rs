@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
 use super::check::Checker;
 pub use super::settings::Missing;
 use super::settings::{
@@ -102,6 +106,8 @@ pub(crate) struct MetricPolicy {
     pub(crate) max_drop: Option<f64>,
     pub(crate) gate: bool,
     pub(crate) on_fail: FailOrWarn,
+    /// The last day on which it only warns.
+    pub(crate) shadow_until: Option<Date>,
     pub(crate) mode: ModeSetting,
     pub(crate) trials: TrialsRule,
     pub(crate) pass_rate: Option<f64>,
@@ -129,6 +135,7 @@ impl Default for MetricPolicy {
             max_drop: None,
             gate: true,
             on_fail: FailOrWarn::Fail,
+            shadow_until: None,
             mode: ModeSetting::Confident,
             trials: TrialsRule::Mean,
             pass_rate: None,
@@ -207,6 +214,21 @@ impl Policy {
                 })
             })
             .collect()
+    }
+
+    /// The same on the day of a run: metrics whose shadow has not ended only warn. Where the day is not known, all of them decide.
+    #[must_use]
+    pub(crate) fn on(mut self, started: Option<&str>) -> Self {
+        let day =
+            started.and_then(|text| text.parse::<Timestamp>().ok()).map(|time| time.to_zoned(TimeZone::UTC).date());
+        for rules in self.metrics.values_mut() {
+            if let (Some(until), Some(day)) = (rules.shadow_until, day)
+                && day <= until
+            {
+                rules.on_fail = FailOrWarn::Warn;
+            }
+        }
+        self
     }
 
     /// The same in a pull request, where a baseline that is to be seeded must be there.
@@ -388,6 +410,7 @@ impl MetricPolicy {
             max_drop: settings.max_drop,
             gate: settings.gate.unwrap_or(default.gate),
             on_fail: settings.on_fail.unwrap_or_default(),
+            shadow_until: checker.day(&format!("{at}/shadow_until"), settings.shadow_until.as_deref()),
             mode: settings.mode.unwrap_or_default(),
             trials: checker.trials(&at, settings),
             pass_rate: settings.pass_rate.as_ref().and_then(|rate| rate.min),

@@ -56,6 +56,8 @@ pub(crate) struct MetricSettings {
     pub gate: Option<bool>,
     /// `warn`: a violated rule of this metric is said and does not fail the build. Default `fail`.
     pub on_fail: Option<FailOrWarn>,
+    /// Up to this day (`2026-12-31`, in UTC) as `on_fail: warn`; from the next day on it fails the build.
+    pub shadow_until: Option<String>,
     /// How `min`, `max` and `pass_rate` are read. `confident` (default): violated where even the upper end of the interval
     /// misses; with fewer than 20 scored cases no interval can decide, and the value itself does. `point`: the value itself.
     /// `strict`: violated unless the whole interval is on the right side. `exact`: as `confident`, by Clopper and Pearson.

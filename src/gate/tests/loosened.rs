@@ -47,6 +47,12 @@ fn what_is_easier_loosens_and_what_is_harder_does_not() {
         ("gate.metrics.quality.max_drop", metric(json!({ "max_drop": 0.1 })), metric(json!({}))),
         ("gate.metrics.quality.gate", metric(json!({})), metric(json!({ "gate": false }))),
         ("gate.metrics.quality.on_fail", metric(json!({})), metric(json!({ "on_fail": "warn" }))),
+        ("gate.metrics.quality.shadow_until", metric(json!({})), metric(json!({ "shadow_until": "2026-12-31" }))),
+        (
+            "gate.metrics.quality.shadow_until",
+            metric(json!({ "shadow_until": "2026-12-31" })),
+            metric(json!({ "shadow_until": "2027-12-31" })),
+        ),
         ("gate.metrics.quality.mode", metric(json!({ "mode": "strict", "min": 0.5 })), metric(json!({ "min": 0.5 }))),
         (
             "gate.metrics.quality.trials",

@@ -244,7 +244,8 @@ fn a_suite_that_is_new_is_judged_by_itself_and_says_so() {
 fn without_a_base_there_is_no_green() {
     let world = Proposal::usual();
     let pull = world.propose(|world| world.write("README", "words"));
-    let cases: [(&str, &dyn Fn(&std::path::Path), &str); 3] = [
+    type Damage<'d> = &'d dyn Fn(&std::path::Path);
+    let cases: [(&str, Damage<'_>, &str); 3] = [
         (
             "nothing",
             &|clone| std::fs::remove_dir_all(clone.join(".git")).expect("git's folder"),
@@ -304,7 +305,8 @@ fn a_payload_that_is_gone_leaves_the_merge_commit_or_no_green() {
 fn other_hosts_say_what_the_base_is_and_a_base_can_be_named() {
     let world = Proposal::usual();
     let pull = world.propose(|world| world.write(SUITE, &suite("0.5", COMPARED)));
-    let hosts: [(&str, &str, Vec<(&str, &str)>, Vec<&str>); 4] = [
+    type Variables<'v> = Vec<(&'v str, &'v str)>;
+    let hosts: [(&str, &str, Variables<'_>, Vec<&str>); 4] = [
         (
             "azure",
             "refs/pull/1/merge",

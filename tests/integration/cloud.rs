@@ -33,6 +33,7 @@ impl Drop for Server {
 }
 
 /// `None`: it is not installed here, which is said.
+#[expect(clippy::print_stderr, reason = "what was left out is said")]
 fn server(variable: &str, arguments: impl Fn(u16, &Path) -> Vec<String>) -> Option<Server> {
     let Some(program) = std::env::var_os(variable) else {
         eprintln!("left out: {variable} names no server to test against; `.ci/run` installs it");

@@ -9,10 +9,13 @@ use crate::command::{check, checked, code, command, err, fixture, folder, git, s
 use crate::proposal::{rows, suite};
 use crate::raw_server::{RawServer, Step};
 
+/// Path → version and bytes.
+type Versions = HashMap<String, (u64, Vec<u8>)>;
+
 /// A web server that keeps what is PUT, with ETags and conditions (RFC 9110, section 13), and notes each request's head.
 struct Files {
     url: String,
-    kept: Arc<Mutex<HashMap<String, (u64, Vec<u8>)>>>,
+    kept: Arc<Mutex<Versions>>,
     heads: Arc<Mutex<Vec<String>>>,
 }
 
@@ -32,7 +35,7 @@ impl Files {
     }
 }
 
-fn serve(stream: &TcpStream, kept: &Mutex<HashMap<String, (u64, Vec<u8>)>>, heads: &Mutex<Vec<String>>) -> Option<()> {
+fn serve(stream: &TcpStream, kept: &Mutex<Versions>, heads: &Mutex<Vec<String>>) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     loop {
         let mut head = String::new();

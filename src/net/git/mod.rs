@@ -284,7 +284,8 @@ mod tests {
     use super::*;
 
     fn environment() -> Env {
-        Env::from_pairs(std::env::vars())
+        // The PATH of the build: tests read no environment.
+        Env::from_pairs([("PATH", option_env!("PATH").unwrap_or("/usr/bin"))])
     }
 
     #[test]
@@ -325,7 +326,7 @@ mod tests {
     #[test]
     fn what_git_says_is_told_and_nothing_is_taken_for_an_answer() {
         let folder = tempfile::tempdir().unwrap();
-        let git = Git::new(folder.path(), &environment().clone());
+        let git = Git::new(folder.path(), &environment());
         let error = git.text(&["rev-parse", "HEAD"]).unwrap_err().to_string();
         assert!(error.starts_with("`git rev-parse` failed: ") && error.contains("not a git repository"), "{error}");
         let nowhere = git.at(&folder.path().join("nowhere"));

@@ -3,11 +3,12 @@ use std::process::Command;
 use super::*;
 
 fn environment() -> Env {
-    let kept = ["PATH"].into_iter().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)));
-    Env::from_pairs(kept.chain([
-        ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
-        ("GIT_CONFIG_GLOBAL".to_owned(), "/dev/null".to_owned()),
-    ]))
+    Env::from_pairs([
+        // The PATH of the build: tests read no environment.
+        ("PATH", option_env!("PATH").unwrap_or("/usr/bin")),
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ])
 }
 
 fn run(folder: &Path, arguments: &[&str]) -> String {

@@ -25,7 +25,7 @@ pub(super) fn of_suite(suite: &Suite, yardstick: &Yardstick, env: &Env) -> Resul
             None => return Ok(BaselineState::Broken(format!("`{place}` leads out of the project"))),
         },
         (BaselineFrom::File, None) => match suite.resolve(&place) {
-            Ok(path) => read_baseline(&path, &place),
+            Ok(path) => of_checkout(&path, &place),
             Err(error) => return Ok(BaselineState::Broken(format!("{place}: {error}"))),
         },
         (BaselineFrom::Git(_) | BaselineFrom::Address(_), _) => fetched(suite, asked, &place, env),
@@ -40,7 +40,7 @@ pub(super) fn foreseen(suite: &Suite, policy: &Policy) -> BaselineState {
     };
     let place = place(asked.path.as_deref(), &suite.name);
     match suite.resolve(&place) {
-        Ok(path) => match state(read_baseline(&path, &place), asked) {
+        Ok(path) => match state(of_checkout(&path, &place), asked) {
             Ok(state) => state,
             Err(_) => BaselineState::Broken(format!("{place} was written by a newer scoregate")),
         },
@@ -63,6 +63,14 @@ pub(super) fn check(suite: &Suite, policy: &Policy, env: &Env, problems: &mut Di
 /// Where the file is, as the suite says or as is usual.
 pub(super) fn place(path: Option<&str>, suite: &str) -> String {
     path.map_or_else(|| format!("{suite}.baseline.jsonl"), str::to_owned)
+}
+
+/// What is absent is named as the suite does.
+fn of_checkout(path: &Path, place: &str) -> Result<Baseline, StoreError> {
+    read_baseline(path, place).map_err(|error| match error {
+        StoreError::Absent { .. } => StoreError::Absent { path: place.into() },
+        error => error,
+    })
 }
 
 fn of_commit(tree: &Tree, path: &str) -> Result<Baseline, StoreError> {

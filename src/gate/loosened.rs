@@ -2,9 +2,9 @@
 //!
 //! In doubt a change loosens: it then waits for somebody who may decide, instead of passing unseen.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::policy::{BaselinePolicy, MetricPolicy, Missing, Percentile, Policy};
+use super::policy::{BaselinePolicy, MetricPolicy, Missing, Percentile, Policy, Sequential, SlicePolicy};
 use super::settings::{BreaksSetting, FailOrWarn, InconclusiveSetting, ModeSetting};
 use super::trials::TrialsRule;
 use crate::domain::{Direction, MetricSpec, PolicyChange, ScoreKind};
@@ -27,6 +27,10 @@ pub fn changes(old: &Policy, new: &Policy, written: Written<'_>) -> Vec<PolicyCh
     for name in names {
         list.metric(name, &old.metric(name), &new.metric(name));
     }
+    list.looks(&old.sequential, &new.sequential);
+    list.slices(&old.slices, &new.slices);
+    list.exceptions("/quarantine", &old.quarantine.words(), &new.quarantine.words());
+    list.exceptions("/canaries", &old.canaries, &new.canaries);
     list.baseline(old.baseline.as_ref(), new.baseline.as_ref());
     list.changes
 }
@@ -144,6 +148,49 @@ impl List<'_> {
         let (before, after) = (old.max_new_errors, new.max_new_errors);
         if before != after {
             self.say("/errors/max_new", before, after, after > before);
+        }
+    }
+
+    /// What of the plan's numbers is harder depends on the run, so a change waits for who may decide.
+    fn looks(&mut self, old: &Sequential, new: &Sequential) {
+        if old.alpha1 != new.alpha1 {
+            self.say("/sequential/alpha1", old.alpha1, new.alpha1, true);
+        }
+        if old.phi != new.phi {
+            self.say("/sequential/phi", old.phi, new.phi, true);
+        }
+        if old.extend_on != new.extend_on {
+            self.say("/sequential/extend_on", format!("{:?}", old.extend_on), format!("{:?}", new.extend_on), true);
+        }
+    }
+
+    fn slices(&mut self, old: &BTreeMap<String, SlicePolicy>, new: &BTreeMap<String, SlicePolicy>) {
+        let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        for name in names {
+            let pointer = format!("/slices/{}", name.replace('~', "~0").replace('/', "~1"));
+            match (old.get(name), new.get(name)) {
+                (Some(_), None) => self.say(&pointer, "decides", "does not decide", true),
+                (None, Some(_)) => self.say(&pointer, "does not decide", "decides", false),
+                (Some(old), Some(new)) if old != new => {
+                    let words = |slice: &SlicePolicy| {
+                        let metrics =
+                            slice.metrics.as_ref().map_or_else(|| "all metrics".to_owned(), |names| names.join(", "));
+                        format!("margin {}, {metrics}", shown(slice.margin))
+                    };
+                    self.say(&pointer, words(old), words(new), true);
+                }
+                (Some(_), Some(_)) | (None, None) => {}
+            }
+        }
+    }
+
+    /// Each one excuses something.
+    fn exceptions(&mut self, pointer: &str, old: &[String], new: &[String]) {
+        for added in new.iter().filter(|one| !old.contains(one)) {
+            self.say(pointer, NONE, added, true);
+        }
+        for gone in old.iter().filter(|one| !new.contains(one)) {
+            self.say(pointer, gone, NONE, false);
         }
     }
 

@@ -9,13 +9,16 @@
 
 mod base;
 mod broken;
+mod canary;
 mod check;
 mod comparable;
 mod estimate;
 mod explain;
 mod failed;
+mod flaky;
 mod headline;
 mod judge;
+mod looks;
 mod loosened;
 mod matchup;
 mod max_drop;
@@ -25,6 +28,7 @@ mod not_worse;
 mod notes;
 mod part;
 mod policy;
+mod quarantine;
 mod reported;
 mod scene;
 mod selected;
@@ -32,6 +36,7 @@ mod selectors;
 mod settings;
 mod sheet;
 mod single;
+mod slices;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -39,9 +44,13 @@ mod threshold;
 mod trials;
 mod word;
 
+pub(crate) use estimate::floor as variance_floor;
 pub use failed::{Fared, fared};
 pub use judge::{judge, judge_change};
+pub use looks::{MoreTrials, more_attempts, next_look};
 pub use loosened::{Written, changes, metric_changes};
+pub(crate) use matchup::unit;
+pub(crate) use must_pass::value_passes;
 pub use part::judge_shard;
 pub use policy::{BaselineFrom, BaselinePolicy, Missing, Policy};
 pub use selectors::Unmatched;

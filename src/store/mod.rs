@@ -15,6 +15,7 @@
 mod baseline;
 mod batches;
 mod cassette;
+mod earlier;
 mod error;
 mod first_line;
 mod ledger;
@@ -35,6 +36,7 @@ pub use cassette::{
     CASSETTE_SCHEMA, CallKey, CallLine, Cassette, CassetteEnd, CassetteHeader, CassetteWriter, RequestLine,
     ResponseLine,
 };
+pub use earlier::EarlierOutcomes;
 pub use error::{BadLine, StoreError};
 pub use first_line::FileKind;
 pub use ledger::{

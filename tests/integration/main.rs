@@ -18,6 +18,7 @@ mod chat_server;
 mod cloud;
 #[path = "support/command.rs"]
 mod command;
+mod compare;
 mod datasets;
 mod determinism;
 mod documents;
@@ -28,14 +29,18 @@ mod exit_codes;
 mod fake_github;
 mod github;
 mod http;
+mod judges;
 mod junit;
 mod ledger;
 #[cfg(unix)]
 mod live;
 mod logs;
 #[cfg(unix)]
+mod looks;
+#[cfg(unix)]
 mod packing;
 mod places;
+mod planning;
 mod problems;
 #[cfg(unix)]
 #[path = "support/process.rs"]

@@ -21,7 +21,7 @@ use super::args::BaseArgs;
 use super::failure::Failed;
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{BaseRecord, Case, Digest, Env, JudgedBy, MetricSpec, Run};
+use crate::domain::{BaseRecord, Case, Digest, Env, JudgedBy, MetricSpec, PolicyChange, Run};
 use crate::gate::{self, Policy};
 use crate::suite::Suite;
 use commit::Base;
@@ -158,6 +158,16 @@ impl Yardstick {
         );
         record.remarks.extend(earlier.renamed.clone());
         record.changes = gate::changes(&earlier.policy, &policy, suite.gate.as_ref());
+        let (before, after) = (&earlier.suite.run.looks, &suite.run.looks);
+        if before != after {
+            record.changes.push(PolicyChange {
+                what: "run.trials".to_owned(),
+                old: format!("{before:?}"),
+                new: format!("{after:?}"),
+                place: None,
+                loosens: after.last() < before.last(),
+            });
+        }
         if let Some(metrics) = metrics {
             let place = |name: &str| {
                 let block = suite.evaluators.iter().find(|block| &*block.name == name);
@@ -177,7 +187,7 @@ impl Yardstick {
         }
         // What the base does not measure it has no rules for.
         let is_new = |name: &str| earlier.metrics.iter().all(|spec| &*spec.name != name);
-        let rules = earlier.policy.clone().of_change().with_rules_of(&policy, is_new);
+        let rules = earlier.policy.clone().of_change().with_rules_of(&policy, is_new).with_plan(&suite.run.looks);
         let kept = Kept { tree: base.tree, folder: earlier.folder, suite: earlier.suite.name };
         Ok(Self { policy: rules, record: Some(record), kept: Some(kept) })
     }

@@ -12,6 +12,9 @@ const LONGEST_COOLING: Duration = Duration::from_secs(8);
 /// Those who waited for a hold to end are spread over at least this time.
 const SPREAD: Duration = Duration::from_millis(250);
 
+/// A moment that nobody waits for to the end.
+const FAR: Duration = Duration::from_secs(365 * 86_400);
+
 /// Whether a call may be sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Admission {
@@ -90,7 +93,8 @@ impl Core {
             return Admission::Full;
         }
         let pause = self.requests.wait(1.0, now).max(self.tokens.wait(tokens, now));
-        let at = now.checked_add(pause).unwrap_or(now);
+        // Who states next to nothing waits until something else happens.
+        let at = now.checked_add(pause).unwrap_or(now + FAR);
         let at = if self.spread.0 > 0 { at.max(self.spread.1) } else { at };
         if at > now {
             return Admission::At(at);
@@ -98,7 +102,7 @@ impl Core {
         if self.spread.0 > 0 {
             self.spread = (self.spread.0.saturating_sub(1), now + self.gap());
         }
-        let marks = (self.requests.take(1.0), self.tokens.take(tokens));
+        let marks = (self.requests.take(1.0, now), self.tokens.take(tokens, now));
         Admission::Go(Load { flight: self.concurrency.send(now), tokens, marks })
     }
 
@@ -118,8 +122,8 @@ impl Core {
         };
         let answered = matches!(landing, Landing::Answered { .. });
         let sent = if matches!(landing, Landing::Refused(_)) { 0.0 } else { 1.0 };
-        self.requests.settle(1.0, sent, answered);
-        self.tokens.settle(load.tokens, used, answered);
+        self.requests.settle(load.marks.0, 1.0, sent, answered);
+        self.tokens.settle(load.marks.1, load.tokens, used, answered);
         if let Some(told) = hint.requests {
             self.requests.learn(told, load.marks.0, now);
         }

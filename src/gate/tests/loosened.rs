@@ -40,6 +40,14 @@ fn what_is_easier_loosens_and_what_is_harder_does_not() {
         ("gate.errors.max_new", json!({}), json!({ "errors": { "max_new": 3 } })),
         ("gate.must_pass.tags", json!({ "must_pass": { "tags": ["critical"] } }), json!({})),
         ("gate.must_pass.ids", json!({ "must_pass": { "ids": ["a", "b"] } }), json!({ "must_pass": { "ids": ["b"] } })),
+        ("gate.slices.zh", json!({ "slices": { "zh": { "gate": true } } }), json!({})),
+        (
+            "gate.quarantine",
+            json!({}),
+            json!({ "quarantine": { "cases": [
+                { "case": "q7", "owner": "ann", "reason": "flaky since May", "until": "2026-12-31" },
+            ] } }),
+        ),
         ("gate.metrics.quality.min", metric(json!({ "min": 0.9 })), metric(json!({ "min": 0.5 }))),
         ("gate.metrics.quality.min", metric(json!({ "min": 0.9 })), json!({})),
         ("gate.metrics.quality.max", metric(json!({ "max": 0.1 })), metric(json!({ "max": 0.2 }))),

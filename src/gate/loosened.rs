@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::policy::{BaselinePolicy, MetricPolicy, Missing, Percentile, Policy, Sequential, SlicePolicy};
+use super::policy::{BaselinePolicy, MetricPolicy, Missing, Percentile, Policy, SlicePolicy};
 use super::settings::{BreaksSetting, FailOrWarn, InconclusiveSetting, ModeSetting};
 use super::trials::TrialsRule;
 use crate::domain::{Direction, MetricSpec, PolicyChange, ScoreKind};
@@ -27,7 +27,7 @@ pub fn changes(old: &Policy, new: &Policy, written: Written<'_>) -> Vec<PolicyCh
     for name in names {
         list.metric(name, &old.metric(name), &new.metric(name));
     }
-    list.looks(&old.sequential, &new.sequential);
+    list.looks(old, new);
     list.slices(&old.slices, &new.slices);
     list.exceptions("/quarantine", &old.quarantine.words(), &new.quarantine.words());
     list.exceptions("/canaries", &old.canaries, &new.canaries);
@@ -152,8 +152,13 @@ impl List<'_> {
     }
 
     /// What of the plan's numbers is harder depends on the run, so a change waits for who may decide.
-    fn looks(&mut self, old: &Sequential, new: &Sequential) {
-        if old.alpha1 != new.alpha1 {
+    fn looks(&mut self, before: &Policy, after: &Policy) {
+        let (old, new) = (&before.sequential, &after.sequential);
+        // Where it is not written it follows the other levels, whose changes are told.
+        let usual = |policy: &Policy| {
+            policy.sequential.alpha1 == (policy.alpha / 5.0).min((policy.alpha - policy.alpha_breaks) / 2.0)
+        };
+        if old.alpha1 != new.alpha1 && !(usual(before) && usual(after)) {
             self.say("/sequential/alpha1", old.alpha1, new.alpha1, true);
         }
         if old.phi != new.phi {

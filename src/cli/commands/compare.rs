@@ -48,7 +48,8 @@ fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor, en
         [] => Ok(None),
         paths => reference::of_files(paths, &declared, wanted).map(Some),
     };
-    let (run, named) = both(|| one_run(current, &declared, wanted), of_baseline);
+    // The baseline is read here: what it frees on the way is used again by the comparison.
+    let (named, run) = both(of_baseline, || one_run(current, &declared, wanted));
     let (run, named) = (run?, named?);
     let yardstick = match suite {
         Some(suite) => {

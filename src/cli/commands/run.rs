@@ -46,6 +46,7 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
     let mut prepared = match prepared {
         Ok(prepared) => prepared,
         Err(failed) => {
+            reports::clear_unbegun(out.as_deref(), file, env);
             // Its texts are masked already.
             let ended = Err(stop(failed));
             Events::open(outlet, &Redactor::default()).end(&ended);
@@ -62,6 +63,10 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         (None, Some(path)) => Source::Outside { ledger: *ledger, record: Some((path, *record_mode)) },
         (None, None) => Source::Outside { ledger: *ledger, record: None },
     };
+    if let Err(failed) = cassette::kept_apart(record.as_deref(), *record_mode, events.as_deref(), &folder) {
+        reports::clear_unbegun(Some(&folder), file, env);
+        return Err(stop(failed));
+    }
     let events = Events::open(outlet, &redactor);
     let to = Destination { folder: &folder, comment, since: &since, events: &events };
     let ended = carry_out(prepared, (baseline.as_deref(), base), source, &to, env);
@@ -131,6 +136,7 @@ fn carry_out(
         }
     };
     let _alone = reports::hold(folder)?;
+    reports::clear(folder);
     let tape = source.tape(&plan.header, &redactor)?;
     // Recorded answers are there once.
     let asks = plan.targets.iter().all(|target| !target.free);

@@ -77,7 +77,7 @@ enum Turn {
 impl Packs {
     pub(super) fn new(plan: &Plan) -> Self {
         let size = |way: &Way| match way {
-            Way::Pure(_) => 1,
+            Way::Pure(_) | Way::Composite(_) => 1,
             Way::Asking(asking) => asking.packing().map_or(1, |packing| packing.size),
         };
         Self::of(

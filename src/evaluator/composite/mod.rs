@@ -53,6 +53,9 @@ impl Composite {
     }
 
     fn finished(&self, measurement: Measurement) -> Measurement {
-        self.turn.map_or(measurement.clone(), |turn| turn.measurement(measurement))
+        match self.turn {
+            Some(turn) => turn.measurement(measurement),
+            None => measurement,
+        }
     }
 }

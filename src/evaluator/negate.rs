@@ -138,11 +138,10 @@ impl Turn {
     fn reading(self, reading: Reading) -> Measurement {
         let (lo, hi) = self.kind.range();
         match Reading::new(self.kind, lo + hi - reading.value()) {
-            Ok(turned) => {
-                let value = turned.value();
-                let passed = self.pass_mark.map(|mark| self.direction.reaches(value, mark));
-                let Reading { reason, repaired, flags, .. } = reading;
-                Measurement::Value(Reading { passed, reason, repaired, flags, ..turned })
+            Ok(mut turned) => {
+                turned.passed = self.pass_mark.map(|mark| self.direction.reaches(turned.value(), mark));
+                (turned.reason, turned.repaired, turned.flags) = (reading.reason, reading.repaired, reading.flags);
+                Measurement::Value(turned)
             }
             Err(failure) => Measurement::Error(failure),
         }

@@ -46,13 +46,20 @@ fn build(kind: &Kind, settings: Value) -> Result<Ready, Diagnostics> {
     }
 }
 
-fn pure() -> Vec<(&'static Kind, Box<dyn Scorer>)> {
+type Built = Vec<(&'static Kind, Box<dyn Scorer>)>;
+
+/// Every evaluator that computes, built once: checking settings takes longer than scoring.
+static PURE: std::sync::LazyLock<Built> = std::sync::LazyLock::new(|| {
     kinds()
         .filter_map(|kind| match build(kind, smallest(kind)).unwrap().way {
             Way::Pure(scorer) => Some((kind, scorer)),
             Way::Asking(_) | Way::Composite(_) => None,
         })
         .collect()
+});
+
+fn pure() -> impl Iterator<Item = (&'static Kind, &'static dyn Scorer)> {
+    PURE.iter().map(|(kind, scorer)| (*kind, scorer.as_ref()))
 }
 
 #[test]
@@ -132,7 +139,7 @@ fn a_missing_reference_is_an_error_and_known_before_the_first_call() {
 fn retrieval_does_not_apply_to_a_case_that_expects_nothing() {
     let case = case("q", Some("r"));
     let answer = answer("x", &["c1"]);
-    for (kind, scorer) in pure().into_iter().filter(|(kind, _)| kind.info.needs.contains(&Needs::ExpectedContexts)) {
+    for (kind, scorer) in pure().filter(|(kind, _)| kind.info.needs.contains(&Needs::ExpectedContexts)) {
         let measurement = scorer.score(Subject { case: &case, answer: &answer, trial: 0 });
         assert!(matches!(measurement, Measurement::Skipped(SkipReason::NotApplicable, _)), "{}", kind.info.name);
     }
@@ -259,7 +266,7 @@ fn vd_odd_outputs() {
         std::fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(rows.len(), 7);
     // `numeric` needs a number in the reference, and says so.
-    for (kind, scorer) in pure().into_iter().filter(|(kind, _)| kind.info.name != "numeric") {
+    for (kind, scorer) in pure().filter(|(kind, _)| kind.info.name != "numeric") {
         for row in &rows {
             let mut case = case("q", row["expected"].as_str());
             case.expected_contexts = vec![ExpectedContext { id: Some("c1".to_owned()), text: None, gain: 1.0 }];

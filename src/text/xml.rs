@@ -1,10 +1,12 @@
 //! Is a text well-formed XML, and which elements does it have?
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
+use regex::Regex;
 
 use super::normalize::excerpt;
 
@@ -67,7 +69,7 @@ impl Document<'_> {
             }
             Event::GeneralRef(name) => reference(&name),
             Event::Decl(_) if at > 0 => Err("an XML declaration that is not at the beginning".to_owned()),
-            Event::Decl(declaration) => declaration.version().map(|_| ()).map_err(|error| error.to_string()),
+            Event::Decl(declaration) if !is_declaration(&declaration) => Err("a malformed XML declaration".to_owned()),
             Event::DocType(_) => Err("a document type declaration, which is not read".to_owned()),
             Event::PI(instruction)
                 if !is_name(instruction.target()) || instruction.target().eq_ignore_ascii_case("xml") =>
@@ -76,7 +78,7 @@ impl Document<'_> {
             }
             Event::Eof if !self.open.is_empty() => Err("an element that is not closed".to_owned()),
             Event::Eof if !self.begun => Err("there is no element".to_owned()),
-            Event::Text(_) | Event::CData(_) | Event::Comment(_) | Event::PI(_) | Event::Eof => Ok(()),
+            Event::Text(_) | Event::CData(_) | Event::Comment(_) | Event::PI(_) | Event::Decl(_) | Event::Eof => Ok(()),
         }
     }
 
@@ -146,6 +148,18 @@ fn reference(name: &BytesRef<'_>) -> Result<(), String> {
         Err(_) => false,
     };
     if known { Ok(()) } else { Err(format!("unknown reference `&{};`", excerpt(text, 40))) }
+}
+
+/// Section 2.8, production 23, without its brackets.
+static DECLARATION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let version = r#"version\s*=\s*(?:"1\.[0-9]+"|'1\.[0-9]+')"#;
+    let encoding = r#"encoding\s*=\s*(?:"[A-Za-z][A-Za-z0-9._-]*"|'[A-Za-z][A-Za-z0-9._-]*')"#;
+    let standalone = r#"standalone\s*=\s*(?:"(?:yes|no)"|'(?:yes|no)')"#;
+    Regex::new(&format!(r"^xml\s+{version}(?:\s+{encoding})?(?:\s+{standalone})?\s*$")).ok()
+});
+
+fn is_declaration(text: &str) -> bool {
+    DECLARATION.as_ref().is_some_and(|declaration| declaration.is_match(text))
 }
 
 /// Section 2.2.

@@ -204,7 +204,7 @@ mod tests {
     fn chinese_text() {
         assert_eq!(tokens("PEP8，中文v2.0。", Cut::Zh), ["PEP8", "，", "中", "文", "v2.0", "。"]);
         assert_eq!(tokens("a b中", Cut::Char), ["a", "b", "中"]);
-        assert_eq!(tokens("我爱北京大学.", Cut::Words), ["我", "爱", "北京大学", "."]);
+        assert_eq!(tokens("我爱北京大学.", Cut::Words), ["我", "爱", "北京", "大学", "."]);
         assert_eq!(tokens("a.b 中.", Cut::None), ["a.b", "中."]);
     }
 }

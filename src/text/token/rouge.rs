@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn words_of_chinese_and_japanese_come_from_the_dictionary() {
         let words = |text: &str| tokens(text, Cut { cjk: Cjk::Words, stem: false });
-        assert_eq!(words("北京大学的学生。"), ["北京大学", "的", "学生"]);
+        assert_eq!(words("北京大学的学生。"), ["北京", "大学", "的", "学生"]);
         assert_eq!(words("こんにちは世界"), ["こんにちは", "世界"]);
         assert_eq!(words("PEP8 是风格"), ["pep8", "是", "风格"]);
     }

@@ -71,6 +71,16 @@ impl Sheet<'_> {
         }
     }
 
+    /// Takes a cell out of what the metric's limits read.
+    pub(crate) fn excuse(&mut self, metric: usize, row: usize) {
+        let means = self.columns.get(metric).cloned().unwrap_or_default();
+        if let Some(levels) = self.levels.get_mut(metric)
+            && let Some(cell) = levels.get_or_insert(means).get_mut(row)
+        {
+            *cell = Measured::NotApplicable;
+        }
+    }
+
     /// (measured, planned) cells of one metric.
     pub(crate) fn share(&self, metric: usize) -> (u64, u64) {
         share(self.column(metric))

@@ -143,12 +143,14 @@ fn worst_of(scores: &[f64], k: usize) -> Option<f64> {
 }
 
 impl Policy {
-    /// The problems of rules that cannot be read on cases that are asked `trials` times.
-    pub fn trials_problems(&self, gate: &Block, trials: u32) -> Diagnostics {
+    /// The problems of rules that cannot be read on cases that are asked as often as a look of the plan asks them.
+    pub fn trials_problems(&self, gate: &Block, looks: &[u32]) -> Diagnostics {
         let mut problems = Diagnostics::default();
-        let asked = usize::try_from(trials).unwrap_or(usize::MAX);
-        for (name, rules) in self.metrics.iter().filter(|(_, rules)| !rules.trials.fits(asked)) {
-            problems.push(unfit(gate, name, rules.trials, trials));
+        for (name, rules) in &self.metrics {
+            let fits = |trials: &&u32| rules.trials.fits(usize::try_from(**trials).unwrap_or(usize::MAX));
+            if let Some(trials) = looks.iter().find(|trials| !fits(trials)) {
+                problems.push(unfit(gate, name, rules.trials, *trials));
+            }
         }
         problems
     }

@@ -2,15 +2,14 @@
 #![cfg(unix)]
 
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::batch_server::{BatchServer, FORMS, Fate, Form, Manner, Submission};
 use crate::command::{code, err, out, outcomes};
+use crate::process::{send, wait_until};
 
 const CASES: usize = 12;
 const KEY: &str = "sg-test-secret-7Q/w+x==";
@@ -57,18 +56,6 @@ fn run(folder: &Path, expected: i32) -> Output {
     let output = start(folder).output().expect("a run");
     assert_eq!(code(&output), expected, "{}{}", out(&output), err(&output));
     output
-}
-
-fn wait_until(what: &str, done: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the run does not get on: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn send(child: &Child, signal: Signal) {
-    kill(Pid::from_raw(i32::try_from(child.id()).expect("a pid")), signal).expect("the process is there");
 }
 
 fn end(folder: &Path) -> Value {

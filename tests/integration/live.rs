@@ -2,14 +2,14 @@
 #![cfg(unix)]
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 
 use crate::chat_server::{ChatServer, completion};
 use crate::command::{code, err, out, scoregate};
+use crate::process::{send, wait_until};
 
 const CASES: usize = 40;
 const KEY: &str = "sg-test-secret-7Q/w+x==";
@@ -51,15 +51,7 @@ fn start(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 fn wait_for(server: &ChatServer, requests: usize) {
-    let begun = Instant::now();
-    while server.with(|counts| counts.requests) < requests {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the run does not get on");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-fn send(child: &Child, signal: Signal) {
-    kill(Pid::from_raw(i32::try_from(child.id()).expect("a pid")), signal).expect("the process is there");
+    wait_until("requests", || server.with(|counts| counts.requests) >= requests);
 }
 
 fn end(folder: &Path) -> serde_json::Value {

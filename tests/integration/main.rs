@@ -15,6 +15,7 @@ mod cassettes;
 mod chat_server;
 #[path = "support/command.rs"]
 mod command;
+mod compare;
 mod datasets;
 mod determinism;
 mod documents;
@@ -25,14 +26,21 @@ mod exit_codes;
 mod fake_github;
 mod github;
 mod http;
+mod judges;
 mod junit;
 mod ledger;
 #[cfg(unix)]
 mod live;
 mod logs;
 #[cfg(unix)]
+mod looks;
+#[cfg(unix)]
 mod packing;
+mod planning;
 mod problems;
+#[cfg(unix)]
+#[path = "support/process.rs"]
+mod process;
 #[cfg(unix)]
 mod programs;
 mod quickstart;

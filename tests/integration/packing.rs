@@ -2,12 +2,14 @@
 #![cfg(unix)]
 
 use std::process::{Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::chat_server::{ChatServer, completion};
 use crate::command::{code, command, err, folder, out, outcomes, verdict};
+use crate::process::{send, wait_until};
 
 const CASES: usize = 23;
 const KEY: &str = "sg-test-secret-7Q/w+x==";
@@ -122,11 +124,7 @@ fn a_killed_run_goes_on_without_paying_again() {
     let server = ChatServer::start(Duration::from_millis(20), judge);
     let folder = suite(&server.url, "{ batch_size: 3, workers: 1 }");
     let mut child = scoregate(&folder, &["run"]).spawn().expect("a start");
-    let begun = Instant::now();
-    while server.with(|counts| counts.requests) < 4 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the run does not get on");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_until("requests", || server.with(|counts| counts.requests) >= 4);
     child.kill().expect("a kill");
     child.wait().expect("an end");
     run(&folder, &[]);
@@ -165,13 +163,8 @@ fn a_cancelled_run_goes_on_without_paying_again() {
     let server = ChatServer::start(Duration::from_millis(50), judge);
     let folder = suite(&server.url, "{ batch_size: 3, workers: 1 }");
     let child = scoregate(&folder, &["run"]).spawn().expect("a start");
-    let begun = Instant::now();
-    while server.with(|counts| counts.requests) < 3 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the run does not get on");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).expect("a pid"));
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).expect("the process is there");
+    wait_until("requests", || server.with(|counts| counts.requests) >= 3);
+    send(&child, Signal::SIGINT);
     let output = child.wait_with_output().expect("an end");
     assert_eq!(code(&output), 130, "{}", err(&output));
     assert_eq!(verdict(folder.path())["verdict"], "not_evaluated");

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 
 use crate::chat_server::ChatServer;
 use crate::command::{
     check, checked, code, command, err, fixture, folder, out, outcomes, report, results, shell, verdict,
 };
+use crate::process::send;
 #[cfg(target_os = "linux")]
 use crate::programs::gone_within_a_second;
 use crate::raw_server::{RawServer, Step, json};
@@ -42,10 +42,6 @@ fn good() -> Vec<u8> {
 fn start(place: &Path) -> Child {
     let mut run = command(place, &["run"]);
     run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a run")
-}
-
-fn send(child: &Child, signal: Signal) {
-    kill(Pid::from_raw(i32::try_from(child.id()).expect("a pid")), signal).expect("the process is there");
 }
 
 /// Waits for something that must come.

@@ -13,8 +13,9 @@ use crate::cli::measure::{Means, Outcome, measure};
 use crate::cli::prepare::{Prepared, divided, prepare};
 use crate::cli::publish::Comment;
 use crate::cli::{clock, events, publish, reference, reports, screen};
-use crate::domain::{Env, Redactor};
-use crate::gate::BaselineState;
+use crate::domain::{Env, Redactor, Run, RunHeader};
+use crate::engine::More;
+use crate::gate::{BaselineState, MoreTrials, Policy, more_attempts, next_look};
 use crate::suite;
 
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Failed> {
@@ -111,11 +112,14 @@ fn carry_out(
     };
     let _alone = reports::hold(folder)?;
     let tape = source.tape(&plan.header, &redactor)?;
-    let means =
-        Means { suite: &suite, dataset: &dataset, ledger: source.ledger(), tape: tape.as_ref(), folder, events, env };
+    // Recorded answers are there once.
+    let asks = plan.targets.iter().all(|target| !target.free);
+    let more = |run: &Run| if asks { more_trials(run, &baseline, &policy) } else { None };
+    let (ledger, tape) = (source.ledger(), tape.as_ref());
+    let means = Means { suite: &suite, dataset: &dataset, ledger, tape, folder, events, more: &more, env };
     // Signals are heard to the end of the reports.
     let Outcome { run, caught, _listening } = measure(plan, &means)?;
-    let recorded = tape.as_deref().map_or(Ok(()), |tape| cassette::ended(tape, &run));
+    let recorded = tape.map_or(Ok(()), |tape| cassette::ended(tape, &run));
     let measured = Measured {
         run: &run,
         recorded,
@@ -130,4 +134,15 @@ fn carry_out(
         redactor,
     };
     measured.conclude(env)
+}
+
+/// What the plan of trials asks for next, then the further attempts of failed must-pass cases.
+fn more_trials(run: &Run, baseline: &BaselineState, policy: &Policy) -> Option<More> {
+    let from = run.header.trials;
+    let header = run.header.clone();
+    if let Some(MoreTrials { trials, cases, why }) = next_look(run, baseline, policy) {
+        return Some(More { from, to: trials, cases, header: RunHeader { trials, ..header }, why });
+    }
+    let MoreTrials { trials, cases, why } = more_attempts(run, policy)?;
+    Some(More { from, to: trials, cases, header, why })
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::learned::Learned;
 use crate::domain::Allowance;
 
 /// Periods that limits are stated for, in seconds.
@@ -13,14 +14,8 @@ const TOLERANCE: f64 = 0.15;
 const SHARE: f64 = 0.98;
 /// A bucket fills for at most this long where its size is not known.
 const FILLS_FOR: f64 = 1.0;
-/// Seconds between two refusals that tell a rate.
-const EPISODE: f64 = 0.25;
-/// … and good answers between them.
-const ENOUGH: f64 = 10.0;
-/// Refusals soon after another, at a pace that was just lowered, after which the pace is not what they are about.
-const IN_VAIN: u32 = 3;
-/// How much faster the next second may be than this one, where the rate was learned from refusals.
-const PROBE: f64 = 0.01;
+/// Seconds of a learned pace that may be sent at once, where a timer was late.
+const LATE: f64 = 0.01;
 
 /// Where the rate comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +43,7 @@ pub(super) struct Bucket {
     unanswered: f64,
     /// What was sent from the beginning on.
     sent: f64,
-    /// What was answered well since the last episode of refusals, and when that was.
-    since: Option<(Instant, f64)>,
-    answered: f64,
-    /// Refusals in a row that a lower pace did not keep away; from [`IN_VAIN`] on nothing is learned from refusals.
-    in_vain: u32,
+    learned: Learned,
 }
 
 impl Bucket {
@@ -69,9 +60,7 @@ impl Bucket {
             at: None,
             unanswered: 0.0,
             sent: 0.0,
-            since: None,
-            answered: 0.0,
-            in_vain: 0,
+            learned: Learned::default(),
         }
     }
 
@@ -86,14 +75,10 @@ impl Bucket {
     }
 
     fn fill(&mut self, now: Instant) {
-        let Some((rate, source)) = self.rate else { return };
+        let Some((rate, _)) = self.rate else { return };
         let past = self.at.map_or(0.0, |at| now.saturating_duration_since(at).as_secs_f64());
         self.at = Some(now);
         self.level = (self.level + past * rate).min(self.capacity);
-        if source == Source::Observed {
-            let grown = rate * (1.0 + PROBE * past.min(1.0));
-            self.rate = Some((self.stated.map_or(grown, |most| grown.min(most)), source));
-        }
     }
 
     /// How long until `n` may be taken; zero: now. More than the bucket ever holds is let through when it is full.
@@ -107,20 +92,45 @@ impl Bucket {
         Duration::try_from_secs_f64(missing / rate).unwrap_or(Duration::MAX).max(Duration::from_micros(100))
     }
 
-    /// Returns the mark of the call for [`Bucket::learn`].
-    pub(super) fn take(&mut self, n: f64) -> f64 {
-        self.level -= n;
+    /// Returns the mark of the call for [`Bucket::learn`] and [`Bucket::settle`].
+    pub(super) fn take(&mut self, n: f64, now: Instant) -> f64 {
         self.unanswered += n;
         self.sent += n;
+        if !matches!(self.rate, Some((_, Source::Told))) {
+            self.learned.sent(n, self.sent, now);
+            self.follow(now);
+        }
+        self.level -= n;
         self.sent
     }
 
+    /// The pace that was learned holds, unless the suite states a slower one.
+    fn follow(&mut self, now: Instant) {
+        let learned = self.learned.rate().filter(|rate| self.stated.is_none_or(|stated| *rate < stated));
+        match (learned, self.rate) {
+            (Some(rate), before) => {
+                self.rate = Some((rate, Source::Observed));
+                self.capacity = (rate * LATE).max(self.learned.burst() * 0.5).max(1.0);
+                if !matches!(before, Some((_, Source::Observed))) {
+                    // Since the refusal that emptied it.
+                    self.level = 0.0;
+                    self.fill(now);
+                }
+            }
+            (None, Some((_, Source::Observed))) => {
+                let fresh = Self::new(self.stated.map(|stated| stated * MINUTE));
+                (self.rate, self.capacity, self.level) = (fresh.rate, fresh.capacity, fresh.level);
+            }
+            (None, _) => {}
+        }
+    }
+
     /// A call ended that took `n` and, as is known now, used `used`.
-    pub(super) fn settle(&mut self, n: f64, used: f64, answered: bool) {
+    pub(super) fn settle(&mut self, mark: f64, n: f64, used: f64, answered: bool) {
         self.unanswered = (self.unanswered - n).max(0.0);
         self.level = (self.level + n - used).min(self.capacity);
         if answered {
-            self.answered += used;
+            self.learned.answered(used, mark);
         }
     }
 
@@ -162,41 +172,17 @@ impl Bucket {
         }
     }
 
-    /// The first refusal of an episode for the pace. Where the server does not tell its rate, what got through since the last episode
-    /// does.
+    /// The first refusal of an episode for the pace.
     pub(super) fn refused(&mut self, now: Instant) {
         self.fill(now);
-        let (then, answered) = *self.since.get_or_insert((now, self.answered));
         self.level = self.level.min(0.0);
+        self.at = Some(now);
         if let Some((rate, Source::Told)) = self.rate {
             // Others use it as well, until the next answer tells again.
             self.rate = Some((rate * SHARE, Source::Told));
             return;
         }
-        // The bucket was empty then and is now, so what got through is what it was filled with.
-        let past = now.saturating_duration_since(then).as_secs_f64();
-        let got_through = self.answered - answered;
-        if got_through < ENOUGH {
-            // Refusals that come whatever the pace would lower it without end.
-            if matches!(self.rate, Some((_, Source::Observed))) {
-                self.in_vain = self.in_vain.saturating_add(1);
-                if self.in_vain >= IN_VAIN {
-                    self.rate = self.stated.map(|stated| (stated, Source::Stated));
-                }
-            }
-            return;
-        }
-        if past < EPISODE || self.in_vain >= IN_VAIN {
-            return;
-        }
-        self.in_vain = 0;
-        self.since = Some((now, self.answered));
-        let seen = got_through / past * SHARE;
-        let rate = self.rate.map_or(seen, |(rate, _)| seen.min(rate));
-        self.rate = Some((rate, Source::Observed));
-        self.capacity = (rate * 0.05).max(1.0);
-        self.at = Some(now);
-        self.level = 0.0;
+        self.learned.refused(now);
     }
 }
 
@@ -231,10 +217,10 @@ mod tests {
     }
 
     /// Answered at once, with nothing to correct.
-    fn ask(bucket: &mut Bucket, count: u32) {
+    fn ask(bucket: &mut Bucket, count: u32, now: Instant) {
         for _ in 0..count {
-            bucket.take(1.0);
-            bucket.settle(1.0, 1.0, true);
+            let mark = bucket.take(1.0, now);
+            bucket.settle(mark, 1.0, 1.0, true);
         }
     }
 
@@ -246,7 +232,7 @@ mod tests {
         while now < begun + Duration::from_secs(10) {
             let wait = bucket.wait(1.0, now);
             if wait.is_zero() {
-                ask(&mut bucket, 1);
+                ask(&mut bucket, 1, now);
                 sent += 1;
             } else {
                 now += wait;
@@ -259,11 +245,11 @@ mod tests {
     fn what_the_server_says_it_has_left_is_believed() {
         let (mut bucket, now) = (Bucket::new(None), Instant::now());
         assert!(bucket.wait(1.0, now).is_zero(), "nothing is known");
-        ask(&mut bucket, 1);
+        ask(&mut bucket, 1, now);
         bucket.learn(told(600, 2, 59_800), 1.0, now);
         for _ in 0..2 {
             assert!(bucket.wait(1.0, now).is_zero());
-            bucket.take(1.0);
+            bucket.take(1.0, now);
         }
         let wait = bucket.wait(1.0, now);
         assert!(wait > Duration::from_millis(95) && wait < Duration::from_millis(110), "{wait:?}");
@@ -273,12 +259,12 @@ mod tests {
     #[test]
     fn old_news_does_not_raise_what_is_left() {
         let (mut bucket, now) = (Bucket::new(None), Instant::now());
-        let marks: Vec<f64> = (0..4).map(|_| bucket.take(1.0)).collect();
+        let marks: Vec<f64> = (0..4).map(|_| bucket.take(1.0, now)).collect();
         for (mark, left) in marks.iter().zip([49, 48, 47, 46]).rev() {
-            bucket.settle(1.0, 1.0, true);
+            bucket.settle(*mark, 1.0, 1.0, true);
             bucket.learn(told(3_000, left, 20), *mark, now);
         }
-        let sent = (0..100).take_while(|_| bucket.wait(1.0, now).is_zero() && bucket.take(1.0) > 0.0).count();
+        let sent = (0..100).take_while(|_| bucket.wait(1.0, now).is_zero() && bucket.take(1.0, now) > 0.0).count();
         assert!(sent <= 46, "{sent}");
     }
 
@@ -287,19 +273,8 @@ mod tests {
         let (mut bucket, now) = (Bucket::new(Some(60.0)), Instant::now());
         bucket.learn(told(60_000, 59_999, 1), 0.0, now);
         assert_eq!(bucket.rate(), Some(1.0));
-        bucket.take(1.0);
+        bucket.take(1.0, now);
         assert!(bucket.wait(1.0, now) > Duration::from_millis(900));
-    }
-
-    #[test]
-    fn two_episodes_tell_the_rate() {
-        let (mut bucket, begun) = (Bucket::new(None), Instant::now());
-        bucket.refused(begun);
-        assert!(!bucket.is_paced());
-        ask(&mut bucket, 50);
-        bucket.refused(begun + Duration::from_secs(1));
-        let rate = bucket.rate().unwrap();
-        assert!((48.0..=50.0).contains(&rate), "{rate}");
     }
 
     #[test]
@@ -309,21 +284,22 @@ mod tests {
         let rate = bucket.rate().unwrap();
         assert!((9.0..=10.0).contains(&rate), "what the server tells is tighter: {rate}");
         let mut bucket = Bucket::new(Some(6_000.0));
-        bucket.refused(begun);
-        ask(&mut bucket, 20);
-        bucket.refused(begun + Duration::from_secs(1));
+        let mut now = begun;
+        for _ in 0..3 {
+            ask(&mut bucket, 20, now);
+            now += Duration::from_secs(1);
+            bucket.refused(now);
+        }
+        ask(&mut bucket, 1, now);
         let rate = bucket.rate().unwrap();
-        assert!((19.0..=20.0).contains(&rate), "what it shows is tighter: {rate}");
-        // Refusals that a lower pace does not keep away are about something else: the suite's word stands again.
-        (2..6).for_each(|second| bucket.refused(begun + Duration::from_secs(second)));
-        assert_eq!(bucket.rate(), Some(100.0));
+        assert!((9.0..=60.0).contains(&rate), "what it shows is tighter: {rate}");
     }
 
     #[test]
     fn an_estimate_is_corrected_by_what_was_used() {
         let (mut bucket, now) = (Bucket::new(Some(60_000.0)), Instant::now());
-        bucket.take(1_000.0);
-        bucket.settle(1_000.0, 200.0, true);
+        let mark = bucket.take(1_000.0, now);
+        bucket.settle(mark, 1_000.0, 200.0, true);
         assert!(bucket.wait(800.0, now).is_zero());
         assert!(!bucket.wait(801.0, now).is_zero());
     }
@@ -332,7 +308,7 @@ mod tests {
     fn a_call_larger_than_the_bucket_goes_when_it_is_full() {
         let (mut bucket, now) = (Bucket::new(Some(60.0)), Instant::now());
         assert!(bucket.wait(50.0, now).is_zero());
-        bucket.take(50.0);
+        bucket.take(50.0, now);
         let wait = bucket.wait(1.0, now);
         assert!(wait >= Duration::from_secs(49), "{wait:?}");
     }

@@ -51,6 +51,8 @@ pub(super) struct Core {
     held_until: Option<Instant>,
     /// After a hold: how many are still spread, and not before when the next one goes.
     spread: (usize, Instant),
+    /// Holds that have ended.
+    holds: u32,
     /// Episodes of refusals since the last good answer.
     refusals: u32,
     answered: u64,
@@ -66,6 +68,7 @@ impl Core {
             tokens: Bucket::new(limits.tokens_per_minute),
             held_until: None,
             spread: (0, now),
+            holds: 0,
             refusals: 0,
             answered: 0,
             stopped: None,
@@ -79,7 +82,9 @@ impl Core {
                 return Admission::At(until);
             }
             self.held_until = None;
-            self.spread = (self.concurrency.limit(), now);
+            self.holds = self.holds.wrapping_add(1);
+            // Not even the first goes at the same moment after every hold: where few wait, it would be most of them.
+            self.spread = (self.concurrency.limit(), now + self.gap().mul_f64(golden(self.holds)));
         }
         if !self.concurrency.has_room() {
             return Admission::Full;
@@ -91,11 +96,15 @@ impl Core {
             return Admission::At(at);
         }
         if self.spread.0 > 0 {
-            let gap = SPREAD / u32::try_from(self.concurrency.limit()).unwrap_or(u32::MAX).max(1);
-            self.spread = (self.spread.0.saturating_sub(1), now + gap);
+            self.spread = (self.spread.0.saturating_sub(1), now + self.gap());
         }
-        let marks = (self.requests.take(1.0), self.tokens.take(tokens));
+        let marks = (self.requests.take(1.0, now), self.tokens.take(tokens, now));
         Admission::Go(Load { flight: self.concurrency.send(now), tokens, marks })
+    }
+
+    /// Between two that are spread.
+    fn gap(&self) -> Duration {
+        SPREAD / u32::try_from(self.concurrency.limit()).unwrap_or(u32::MAX).max(1)
     }
 
     /// A call has ended: what it tells is learned, and its place is free.
@@ -109,8 +118,8 @@ impl Core {
         };
         let answered = matches!(landing, Landing::Answered { .. });
         let sent = if matches!(landing, Landing::Refused(_)) { 0.0 } else { 1.0 };
-        self.requests.settle(1.0, sent, answered);
-        self.tokens.settle(load.tokens, used, answered);
+        self.requests.settle(load.marks.0, 1.0, sent, answered);
+        self.tokens.settle(load.marks.1, load.tokens, used, answered);
         if let Some(told) = hint.requests {
             self.requests.learn(told, load.marks.0, now);
         }
@@ -189,6 +198,13 @@ impl Core {
             rate: self.requests.rate(),
         }
     }
+}
+
+/// The fractional part of a multiple of the golden ratio: the values of successive numbers lie evenly between 0 and 1.
+/// Source: D. E. Knuth, The Art of Computer Programming, vol. 3, §6.4, theorem S.
+fn golden(number: u32) -> f64 {
+    const RATIO: f64 = 0.618_033_988_749_894_9;
+    (f64::from(number) * RATIO).fract()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]

@@ -8,6 +8,7 @@
 mod bucket;
 mod concurrency;
 mod core;
+mod learned;
 #[cfg(test)]
 mod schedules;
 #[cfg(test)]

@@ -21,8 +21,9 @@ fn cancelled(earlier: bool) {
     use std::process::Stdio;
     use std::time::{Duration, Instant};
 
-    use nix::sys::signal::{Signal, kill};
-    use nix::unistd::Pid;
+    use nix::sys::signal::Signal;
+
+    use crate::process::{send, wait_until};
 
     let github = FakeGithub::start();
     let slow = "targets:\n  app:\n    command: { argv: [sh, -c, 'touch started; sleep 30'] }\n";
@@ -34,13 +35,9 @@ fn cancelled(earlier: bool) {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_scoregate"));
     let child = runner.command(program).arg("run").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.expect("a run");
+    wait_until("its start", || runner.workspace().join("started").exists());
     let begun = Instant::now();
-    while !runner.workspace().join("started").exists() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the run does not begin");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let begun = Instant::now();
-    kill(Pid::from_raw(i32::try_from(child.id()).expect("a pid")), Signal::SIGINT).expect("the process is there");
+    send(&child, Signal::SIGINT);
     let step = runner.read(&child.wait_with_output().expect("an end"));
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
     done(&github, &step);

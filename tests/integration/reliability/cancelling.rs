@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 
 use super::{case_of, mixed, rows, seed, sized, slack, until};
 use crate::command::{checked, command, err, folder, report, results, verdict};
+use crate::process::send;
 use crate::programs::gone_within_a_second;
 use crate::raw_server::{Step, json};
 use crate::scripted_server::ScriptedServer;
@@ -72,10 +72,6 @@ fn place(state: State, url: &str, finished: usize, others: usize) -> tempfile::T
 fn start(place: &Path) -> Child {
     let mut run = command(place, &["run"]);
     run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a run")
-}
-
-fn send(child: &Child, signal: Signal) {
-    kill(Pid::from_raw(i32::try_from(child.id()).expect("a pid")), signal).expect("the process is there");
 }
 
 /// The reports are there, whole, and of one mind.

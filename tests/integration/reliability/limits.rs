@@ -129,7 +129,7 @@ fn kept_to(naming: Naming, cases: usize) {
     assert_eq!(if super::full() { closely } else { early }, 0);
     assert!(refused <= 25.0, "{refused} %");
     // A moment that all wait for is no moment at which all come.
-    assert!(bunched <= sized(50.0, 10.0), "{bunched} %");
+    assert!(bunched <= sized(25.0, 10.0), "{bunched} %");
 }
 
 #[test]

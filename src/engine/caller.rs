@@ -291,7 +291,7 @@ impl Caller {
     /// The failure of a call whose answer cannot be looked up or kept; the first one is remembered.
     fn ledger_failure(&self, error: &StoreError) -> Failure {
         let trouble = self.ledger_trouble.get_or_init(|| error.to_string());
-        Failure::infra(FailureKind::Internal, format!("a paid answer could not be kept: {trouble}"))
+        Failure::infra(FailureKind::Internal, format!("the ledger cannot be relied upon: {trouble}"))
     }
 
     /// A kept answer that the reader no longer accepts is asked for again.

@@ -12,6 +12,9 @@ const LONGEST_COOLING: Duration = Duration::from_secs(8);
 /// Those who waited for a hold to end are spread over at least this time.
 const SPREAD: Duration = Duration::from_millis(250);
 
+/// A moment that nobody waits for to the end.
+const FAR: Duration = Duration::from_secs(365 * 86_400);
+
 /// Whether a call may be sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Admission {
@@ -90,7 +93,8 @@ impl Core {
             return Admission::Full;
         }
         let pause = self.requests.wait(1.0, now).max(self.tokens.wait(tokens, now));
-        let at = now.checked_add(pause).unwrap_or(now);
+        // Who states next to nothing waits until something else happens.
+        let at = now.checked_add(pause).unwrap_or(now + FAR);
         let at = if self.spread.0 > 0 { at.max(self.spread.1) } else { at };
         if at > now {
             return Admission::At(at);

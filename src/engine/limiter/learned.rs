@@ -9,18 +9,25 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+// The numbers below were tried against simulated servers of many rates, buckets and ways to refuse (`simulated.rs`): with them a minute of
+// calls comes to nearly what the server allows. None is exact; doubling or halving one moves a figure by a few per cent.
+
 /// What of a measured rate is used: clocks differ and answers bunch.
 const SHARE: f64 = 0.98;
 /// How far below the pace that was too fast the next one begins, for an epoch of a second; for longer ones less.
 const STEP_BACK: f64 = 0.3;
+/// The step after a long epoch, whose pace was right but for a little.
 const LEAST_STEP: f64 = 0.03;
+/// The step after a moment, and the first one, from a pace that was nobody's.
 const MOST_STEP: f64 = 0.5;
 /// Seconds in which the pace grows back at the earliest.
 const GROWS_BACK: f64 = 2.0;
 /// Growth a second beyond the pace that was too fast once, doubled every [`DOUBLED`] seconds.
 const PROBE: f64 = 0.02;
 const DOUBLED: f64 = 3.0;
+/// The growth a second that the doubling ends at.
 const MOST_GROWTH: f64 = 0.5;
+/// How much slower the pace grows where two epochs agreed on the rate.
 const SURE: f64 = 2.5;
 /// Calls that are worth a second.
 const CALLS: f64 = 30.0;

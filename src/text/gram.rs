@@ -3,13 +3,20 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 /// Numbers for tokens, from 1: equal tokens get equal numbers.
 #[derive(Debug, Default)]
 pub struct Numbers<'t> {
-    known: HashMap<Cow<'t, str>, u32>,
+    known: HashMap<Cow<'t, str>, u32, RandomState>,
 }
 
 impl<'t> Numbers<'t> {
+    /// Room for the tokens of texts of so many bytes, so that it rarely has to grow.
+    pub fn of_bytes(bytes: usize) -> Self {
+        Self { known: HashMap::with_capacity_and_hasher((bytes / 8).min(4_096), RandomState::default()) }
+    }
+
     pub fn number(&mut self, token: Cow<'t, str>) -> u32 {
         let next = u32::try_from(self.known.len()).unwrap_or(u32::MAX).saturating_add(1);
         *self.known.entry(token).or_insert(next)
@@ -86,9 +93,22 @@ impl Grams {
     }
 }
 
-/// How many items two sequences share, counted with repetition; the items are numbered.
-pub fn shared(left: &[u32], right: &[u32]) -> usize {
-    Grams::of_tokens(left, 1).shared(&Grams::of_tokens(right, 1), 1)
+/// How many items two sequences share, counted with repetition; the items are numbers up to `distinct`.
+pub fn shared(left: &[u32], right: &[u32], distinct: usize) -> usize {
+    let mut counts = vec![0_usize; distinct + 1];
+    for item in left {
+        if let Some(count) = counts.get_mut(*item as usize) {
+            *count += 1;
+        }
+    }
+    let mut common = 0;
+    for item in right {
+        if let Some(count) = counts.get_mut(*item as usize).filter(|count| **count > 0) {
+            *count -= 1;
+            common += 1;
+        }
+    }
+    common
 }
 
 #[cfg(test)]
@@ -118,6 +138,7 @@ mod tests {
             left in proptest::collection::vec(1u32..6, 0..40),
             right in proptest::collection::vec(1u32..6, 0..40),
         ) {
+            prop_assert_eq!(shared(&left, &right, 5), by_counting(&left, &right, 1));
             let (a, b) = (Grams::of_tokens(&left, 4), Grams::of_tokens(&right, 4));
             for n in 1..=4 {
                 prop_assert_eq!(a.shared(&b, n), by_counting(&left, &right, n as usize));

@@ -1,7 +1,5 @@
 //! How alike two short texts are, names above all.
 
-use std::collections::VecDeque;
-
 use super::distance::Characters;
 
 /// Similarity above which a common beginning counts in addition, its longest part that counts, and how much each character does.
@@ -40,29 +38,56 @@ pub fn jaro(texts: &Characters) -> f64 {
     (common / left.len() as f64 + common / right.len() as f64 + (common - transposed as f64) / common) / 3.0
 }
 
+/// No place.
+const NONE: usize = usize::MAX;
+
 /// (place in left, place in right) of the characters that match, by place in right: each takes the first equal one on the left that
 /// is free and no farther than the window.
 fn matches(texts: &Characters) -> Vec<(usize, usize)> {
     let Characters { left, right, distinct } = texts;
     let window = (left.len().max(right.len()) / 2).saturating_sub(1);
-    let mut free: Vec<VecDeque<usize>> = vec![VecDeque::new(); *distinct];
-    for (place, item) in left.iter().enumerate() {
-        if let Some(places) = free.get_mut(*item as usize) {
-            places.push_back(place);
-        }
-    }
-    let mut found = Vec::new();
+    let mut free = Free::of(left, *distinct);
+    let mut found = Vec::with_capacity(left.len().min(right.len()));
     for (place, item) in right.iter().enumerate() {
-        let Some(places) = free.get_mut(*item as usize) else { continue };
         // The window only moves on: what it has left behind never comes back.
-        while places.front().is_some_and(|first| first.saturating_add(window) < place) {
-            places.pop_front();
+        while free.first(*item).is_some_and(|first| first.saturating_add(window) < place) {
+            free.take(*item);
         }
-        if places.front().is_some_and(|first| *first <= place.saturating_add(window)) {
-            found.extend(places.pop_front().map(|first| (first, place)));
+        if let Some(first) = free.first(*item).filter(|first| *first <= place.saturating_add(window)) {
+            free.take(*item);
+            found.push((first, place));
         }
     }
     found
+}
+
+/// The free places of each item, in their order.
+struct Free {
+    first: Vec<usize>,
+    /// Place by place: the next one of the same item.
+    next: Vec<usize>,
+}
+
+impl Free {
+    fn of(items: &[u32], distinct: usize) -> Self {
+        let mut free = Self { first: vec![NONE; distinct], next: vec![NONE; items.len()] };
+        for (place, item) in items.iter().enumerate().rev() {
+            if let (Some(first), Some(next)) = (free.first.get_mut(*item as usize), free.next.get_mut(place)) {
+                *next = std::mem::replace(first, place);
+            }
+        }
+        free
+    }
+
+    fn first(&self, item: u32) -> Option<usize> {
+        self.first.get(item as usize).copied().filter(|place| *place != NONE)
+    }
+
+    fn take(&mut self, item: u32) {
+        if let Some(first) = self.first.get_mut(item as usize) {
+            *first = self.next.get(*first).copied().unwrap_or(NONE);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ fn lower(text: &str) -> Cow<'_, str> {
 /// From 0 to 1; 0 where nothing is common.
 pub fn bleu(answer: &str, reference: &str, cut: Cut) -> f64 {
     let (answer, reference) = (spaced(answer, cut), spaced(reference, cut));
-    let mut numbers = Numbers::default();
+    let mut numbers = Numbers::of_bytes(answer.len() + reference.len());
     let mut numbered = |text| {
         let mut tokens = Vec::new();
         each(text, &mut |token| tokens.push(numbers.number(Cow::Borrowed(token))));

@@ -11,7 +11,7 @@ use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, Failure, ScoreKind};
 use crate::suite::{Block, Draft};
 use crate::text::distance::{affordable, longest_common_subsequence};
-use crate::text::gram::{Grams, Numbers};
+use crate::text::gram::{Grams, Numbers, shared};
 use crate::text::token::rouge::{Cut, each, prepared};
 
 pub const INFO_L: Info = Info {
@@ -97,7 +97,7 @@ impl Measure for Rouge {
 /// Texts that would take too long to compare.
 pub fn rouge(answer: &str, reference: &str, variant: Variant, cut: Cut) -> Result<f64, Failure> {
     let (answer, reference) = (prepared(answer), prepared(reference));
-    let mut numbers = Numbers::default();
+    let mut numbers = Numbers::of_bytes(answer.len() + reference.len());
     let mut numbered = |text| {
         let mut tokens = Vec::new();
         each(text, cut, &mut |token| tokens.push(numbers.number(token)));
@@ -110,6 +110,10 @@ pub fn rouge(answer: &str, reference: &str, variant: Variant, cut: Cut) -> Resul
         }
         Variant::L => {
             let common = longest_common_subsequence(&answer, &reference, numbers.distinct() + 1);
+            Ok(f_measure(common, answer.len(), reference.len()))
+        }
+        Variant::N(1) => {
+            let common = shared(&answer, &reference, numbers.distinct());
             Ok(f_measure(common, answer.len(), reference.len()))
         }
         Variant::N(n) => {

@@ -65,7 +65,7 @@ impl Measure for Settings {
 /// F1 of the bags of tokens: 2 · shared / (sum of lengths), from 0 to 1; with an empty side 1 only if both are empty.
 pub fn token_f1(answer: &str, reference: &str, tokens: Tokens, cjk: Cjk) -> f64 {
     let by_script = tokens == Tokens::Auto && reference.contains(is_cjk);
-    let mut numbers = Numbers::default();
+    let mut numbers = Numbers::of_bytes(answer.len() + reference.len());
     let mut cut = |text| {
         let tokens = if by_script { cut_tokens(text, Cut { cjk: cjk.into(), stem: false }) } else { squad_words(text) };
         tokens.into_iter().map(|token| numbers.number(token.into())).collect::<Vec<u32>>()
@@ -74,7 +74,7 @@ pub fn token_f1(answer: &str, reference: &str, tokens: Tokens, cjk: Cjk) -> f64 
     if answer.is_empty() && reference.is_empty() {
         return 1.0;
     }
-    f_measure(shared(&answer, &reference), answer.len(), reference.len())
+    f_measure(shared(&answer, &reference, numbers.distinct()), answer.len(), reference.len())
 }
 
 #[cfg(test)]

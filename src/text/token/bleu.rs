@@ -84,85 +84,88 @@ fn worded(text: &str) -> String {
 
 /// Line ends and the escapes of XML are undone.
 fn plain(text: &str) -> Cow<'_, str> {
-    let mut text = Cow::Borrowed(text);
-    let mut replace = |from: &str, to: &str| {
-        if text.contains(from) {
-            text = Cow::Owned(text.replace(from, to));
-        }
-    };
-    replace("<skipped>", "");
-    replace("-\n", "");
-    replace("\n", " ");
-    for (escape, character) in [("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")] {
-        replace(escape, character);
+    if !text.bytes().any(|byte| matches!(byte, b'<' | b'\n' | b'&')) {
+        return Cow::Borrowed(text);
     }
-    text
+    let changes =
+        [("<skipped>", ""), ("-\n", ""), ("\n", " "), ("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")];
+    let changed = changes.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+    Cow::Owned(changed)
 }
 
 /// The four rules of `tokenizer_re.py`, one after the other, over the whole text.
+///
+/// On bytes: all that they look for is ASCII, and a byte of a longer character is what that character is to them, no digit and no mark.
 fn punctuated(text: &str) -> String {
-    let text = symbols_apart(text);
-    if !text.contains(['.', ',', '-']) {
-        return text;
+    let (bytes, marked) = symbols_apart(text.as_bytes());
+    let bytes = if marked { dash_after_digit(&mark_before_other(&mark_after_other(&bytes))) } else { bytes };
+    // Spaces were put beside ASCII characters, so no longer one was torn.
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// `([\{-\~\[-\` -\&\(-\+\:-\@\/])` → ` \1 `; and whether there is a character that the other rules look for.
+fn symbols_apart(text: &[u8]) -> (Vec<u8>, bool) {
+    let mut out = Vec::with_capacity(text.len() * 2);
+    let mut marked = false;
+    for byte in text {
+        match byte {
+            b'{'..=b'~' | b'['..=b'`' | b' '..=b'&' | b'('..=b'+' | b':'..=b'@' | b'/' => {
+                out.extend_from_slice(&[b' ', *byte, b' ']);
+            }
+            byte => {
+                marked |= matches!(byte, b'.' | b',' | b'-');
+                out.push(*byte);
+            }
+        }
     }
-    dash_after_digit(&mark_before_other(&mark_after_other(&text)))
-}
-
-/// `([\{-\~\[-\` -\&\(-\+\:-\@\/])` → ` \1 `
-fn symbols_apart(text: &str) -> String {
-    spread(text, |c| matches!(c, '{'..='~' | '['..='`' | ' '..='&' | '('..='+' | ':'..='@' | '/'))
-}
-
-fn is_mark(c: Option<char>) -> bool {
-    matches!(c, Some('.' | ','))
+    (out, marked)
 }
 
 /// `([^0-9])([\.,])` → `\1 \2 `
-fn mark_after_other(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 2);
-    let mut rest = text.chars();
-    while let Some(c) = rest.next() {
-        out.push(c);
-        let mut ahead = rest.clone();
-        let next = ahead.next();
-        if !c.is_ascii_digit() && is_mark(next) {
-            out.push(' ');
-            out.extend(next);
-            out.push(' ');
-            rest = ahead;
+fn mark_after_other(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + text.len() / 2);
+    let mut rest = text;
+    while let [byte, after @ ..] = rest {
+        out.push(*byte);
+        rest = after;
+        if let [mark @ (b'.' | b','), after @ ..] = after
+            && !byte.is_ascii_digit()
+        {
+            out.extend_from_slice(&[b' ', *mark, b' ']);
+            rest = after;
         }
     }
     out
 }
 
 /// `([\.,])([^0-9])` → ` \1 \2`
-fn mark_before_other(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 2);
-    let mut rest = text.chars();
-    while let Some(c) = rest.next() {
-        let mut ahead = rest.clone();
-        match ahead.next() {
-            Some(next) if is_mark(Some(c)) && !next.is_ascii_digit() => {
-                out.extend([' ', c, ' ', next]);
-                rest = ahead;
+fn mark_before_other(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + text.len() / 2);
+    let mut rest = text;
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        match (byte, after) {
+            (b'.' | b',', [next, after @ ..]) if !next.is_ascii_digit() => {
+                out.extend_from_slice(&[b' ', *byte, b' ', *next]);
+                rest = after;
             }
-            _ => out.push(c),
+            _ => out.push(*byte),
         }
     }
     out
 }
 
 /// `([0-9])(-)` → `\1 \2 `
-fn dash_after_digit(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
+fn dash_after_digit(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + 8);
     let mut digit = false;
-    for c in text.chars() {
-        if digit && c == '-' {
-            out.push_str(" - ");
+    for byte in text {
+        if digit && *byte == b'-' {
+            out.extend_from_slice(b" - ");
         } else {
-            out.push(c);
+            out.push(*byte);
         }
-        digit = c.is_ascii_digit();
+        digit = byte.is_ascii_digit();
     }
     out
 }

@@ -24,6 +24,13 @@ pub fn prepared(text: &str) -> Cow<'_, str> {
 /// On English text the same as the `rouge-score` package, which knows only a–z and 0–9 and drops all other scripts; accented Latin
 /// letters separate words, as there.
 pub fn each<'t>(prepared: &'t str, cut: Cut, token: &mut dyn FnMut(Cow<'t, str>)) {
+    if prepared.is_ascii() {
+        let between = |c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit();
+        for run in prepared.split(between).filter(|run| !run.is_empty()) {
+            end(run, Class::Plain, cut, token);
+        }
+        return;
+    }
     let mut running = Class::Other;
     let mut from = 0;
     for (at, c) in prepared.char_indices() {

@@ -36,6 +36,10 @@ const LEAST: f64 = 0.5;
 /// Epochs in a row, at a pace far below what once got through, after which refusals are about something else …
 const IN_VAIN: u32 = 3;
 const FAR_BELOW: f64 = 0.5;
+/// … or the share of episodes among answers and episodes, over this long and so many of them, that no right pace leaves.
+const TOO_MANY: f64 = 0.2;
+const WATCHED: f64 = 20.0;
+const ENOUGH: u32 = 12;
 /// … for this long.
 const GIVEN_UP: Duration = Duration::from_secs(60);
 /// Epochs whose bursts are remembered.
@@ -61,6 +65,7 @@ pub(super) struct Learned {
     /// The most that is known to have got through in a second.
     got_through: f64,
     in_vain: u32,
+    watch: Option<Watch>,
     given_up: Option<Instant>,
 }
 
@@ -78,6 +83,22 @@ struct Epoch {
     ended: Option<Instant>,
     /// Seconds from the refusal before it until it began.
     held: Option<f64>,
+}
+
+/// What came of the calls lately.
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    since: Instant,
+    answered: u32,
+    episodes: u32,
+}
+
+impl Watch {
+    /// Whether refusals come whatever the pace.
+    fn says_no(&self, now: Instant) -> bool {
+        let all = self.answered.saturating_add(self.episodes);
+        seconds(self.since, now) >= WATCHED && all >= ENOUGH && f64::from(self.episodes) > TOO_MANY * f64::from(all)
+    }
 }
 
 /// A pace and how it grows.
@@ -150,6 +171,9 @@ impl Learned {
 
     /// A good answer that used `used` to the call of that mark.
     pub(super) fn answered(&mut self, used: f64, mark: f64) {
+        if let Some(watch) = &mut self.watch {
+            watch.answered = watch.answered.saturating_add(1);
+        }
         let of = |epoch: &&mut Epoch| epoch.before < mark && mark <= epoch.sent;
         if let Some(epoch) = self.epoch.iter_mut().chain(&mut self.past).find(of) {
             epoch.answered += used;
@@ -158,6 +182,9 @@ impl Learned {
 
     /// The first refusal of an episode.
     pub(super) fn refused(&mut self, now: Instant) {
+        if let Some(watch) = &mut self.watch {
+            watch.episodes = watch.episodes.saturating_add(1);
+        }
         if let Some(epoch) = &mut self.epoch {
             epoch.ended.get_or_insert(now);
         }
@@ -175,10 +202,14 @@ impl Learned {
         let below = fastest < self.got_through * FAR_BELOW;
         self.got_through = self.got_through.max(got_through);
         self.in_vain = if below { self.in_vain.saturating_add(1) } else { 0 };
+        let hopeless = self.watch.as_ref().is_some_and(|watch| watch.says_no(now));
+        if hopeless || self.watch.as_ref().is_none_or(|watch| seconds(watch.since, now) >= WATCHED) {
+            self.watch = Some(Watch { since: now, answered: 0, episodes: 0 });
+        }
         if self.given_up.is_some_and(|since| now.saturating_duration_since(since) < GIVEN_UP) {
             return;
         }
-        if self.in_vain >= IN_VAIN {
+        if self.in_vain >= IN_VAIN || hopeless {
             *self = Self { given_up: Some(now), emptied: self.emptied, ..Self::default() };
             return;
         }

@@ -175,15 +175,15 @@ pub(super) fn evaluators(
         match evaluator::kinds().find(|kind| kind.info.name == &*block.kind) {
             Some(kind) if waits_for_model(block, suite, models) => {
                 let mut found = Diagnostics::default();
-                let _unfit = (kind.build)(block, &context, &mut found);
+                let _unfit = kind.build(block, &context, &mut found);
                 let own = found.iter().filter(|problem| problem.code != "unknown-model");
                 own.cloned().for_each(|problem| problems.push(problem));
             }
-            Some(kind) => ready.extend((kind.build)(block, &context, problems)),
+            Some(kind) => ready.extend(kind.build(block, &context, problems)),
             None => problems.push(block.unknown_kind("evaluator", known.iter().copied())),
         }
     }
-    ready
+    evaluator::connect(ready, &suite.evaluators, problems)
 }
 
 fn header(

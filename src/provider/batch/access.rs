@@ -69,7 +69,11 @@ impl Access {
         for _ in 0..PAGES {
             let response = self.ask(outside, &page, Sent::Nothing, Size::Question).await?;
             let body = json(&response, &page)?;
-            let batches = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            let Some(batches) = body.get("data").and_then(Value::as_array) else {
+                // No list is not an empty list: what is not in it would be submitted again.
+                let why = format!("{} answered without a list of batches in `data`", shown(&page));
+                return Err(Rejection::new(FailureKind::Malformed, RetryClass::Endpoint, why));
+            };
             let search = look(batches, &page)?;
             let more = body.get("has_more").and_then(Value::as_bool) == Some(true);
             let (Search::GoOn, true, Some(last)) = (search, more, batches.last()) else { break };

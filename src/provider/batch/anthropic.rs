@@ -13,8 +13,8 @@ use super::Access;
 use super::access::{Search, Sent, Size, answer, below, id_of, json, lines};
 use crate::domain::{FailureKind, RetryClass};
 use crate::net::{
-    Attempt, BatchApi, BatchItem, BatchLimits, BatchStatus, BoxFuture, ItemResult, Patience, Rejection, Sought, Url,
-    classify, shown,
+    Attempt, BatchApi, BatchItem, BatchLimits, BatchStatus, BoxFuture, ItemResult, NotSubmitted, Patience, Rejection,
+    Sought, Url, classify, shown,
 };
 
 /// Below the stated limits of 100,000 requests and 256 MB.
@@ -162,8 +162,8 @@ impl BatchApi for AnthropicBatches {
         outside: &'a dyn Attempt,
         _tag: &'a str,
         items: &'a [BatchItem],
-    ) -> BoxFuture<'a, Result<String, Rejection>> {
-        Box::pin(self.create(outside, items))
+    ) -> BoxFuture<'a, Result<String, NotSubmitted>> {
+        Box::pin(async move { self.create(outside, items).await.map_err(NotSubmitted::of) })
     }
 
     fn find<'a>(

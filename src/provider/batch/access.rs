@@ -1,5 +1,6 @@
 //! The requests about batches, and what their answers have in common.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use serde_json::Value;
 
 use crate::domain::{EndpointLimits, FailureKind, RetryClass};
 use crate::net::{
-    Attempt, BATCH_HEADER, Call, Deadlines, Dialect, Expected, HttpRequest, Purpose, Rejection, Request, Response,
-    Route, Url, first_words, shown,
+    Attempt, BATCH_HEADER, Call, Deadlines, Dialect, Expected, HttpRequest, ItemResult, Purpose, Rejection, Request,
+    Response, Route, Url, first_words, shown,
 };
 use crate::provider::Headers;
 
@@ -170,6 +171,18 @@ pub(super) fn answer(id: &str, status: u16, body: &str) -> Response {
         body: Bytes::copy_from_slice(body.as_bytes()),
         latency: Duration::ZERO,
     }
+}
+
+/// Results of an ended batch. Where not one line can be read, they are none: what is missing in results is asked again, and paid for.
+pub(super) fn readable(
+    results: HashMap<String, ItemResult>,
+    id: &str,
+) -> Result<HashMap<String, ItemResult>, Rejection> {
+    if results.is_empty() {
+        let why = format!("the results of batch {id} hold no line that can be read");
+        return Err(Rejection::new(FailureKind::Malformed, RetryClass::Retry, why));
+    }
+    Ok(results)
 }
 
 /// The lines of a file of results that hold something.

@@ -169,6 +169,23 @@ async fn a_status_of_the_future_is_waited_for() {
     assert_eq!(anthropic().status(&outside, "b1").await.unwrap_err().kind, FailureKind::Malformed);
 }
 
+/// What is missing in results is asked again at the full price; a page of a proxy is no results.
+#[tokio::test]
+async fn results_without_a_readable_line_are_no_results() {
+    for text in ["<html>\n<body>", "", "\n"] {
+        let outside = Outside::of_texts(&[
+            ("/files/f/content?x=1", text.to_owned()),
+            ("/messages/batches/b1/results", text.to_owned()),
+        ]);
+        let files = ["f".to_owned()];
+        for end in [openai().results(&outside, "b1", &files).await, anthropic().results(&outside, "b1", &[]).await] {
+            let rejection = end.unwrap_err();
+            assert_eq!((rejection.kind, rejection.class), (FailureKind::Malformed, RetryClass::Retry), "{text}");
+        }
+        assert!(openai().results(&outside, "b1", &[]).await.unwrap().is_empty(), "nothing was done, nothing is there");
+    }
+}
+
 #[tokio::test]
 async fn a_damaged_line_costs_its_own_request_only() {
     let good = json!({"custom_id": "a", "response": {"status_code": 200, "body": {"x": 1.10}}, "error": null});

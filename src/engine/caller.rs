@@ -189,10 +189,17 @@ impl Caller {
         let mut sent = 0;
         let mut tries = Tries::new(limiter.answered());
         let retry = &self.settings.retry;
+        let mut last: Option<Rejection> = None;
         loop {
-            let rejection = match self.once(call, accept, &limiter, key, &mut sent).await? {
-                Ok(receipt) => return Ok(receipt),
-                Err(rejection) => rejection,
+            // The first request waits as long as it takes; who was refused is let in again in time, or not at all.
+            let late = last.as_ref().and_then(|_| begun.checked_add(retry.max_elapsed));
+            let rejection = match self.once(call, accept, &limiter, (key, late), &mut sent).await? {
+                Landed::Answered(receipt) => return Ok(receipt),
+                Landed::Rejected(rejection) => self.bounded_refusals(call, &limiter, rejection),
+                Landed::Late => match last {
+                    Some(rejection) => return Err(failure(call, rejection, sent)),
+                    None => continue,
+                },
             };
             let refused = rejection.hint.complaint.is_some();
             // Who was refused for the load waits with all the others, for the limiter.
@@ -205,7 +212,25 @@ impl Caller {
                     return Err(failure(call, rejection, sent));
                 }
             }
+            last = Some(rejection);
         }
+    }
+
+    /// An endpoint that has refused everything for as long as any call is tried is given up.
+    fn bounded_refusals(&self, call: &Call, limiter: &Limiter, rejection: Rejection) -> Rejection {
+        let (limit, refused_for) = (self.settings.retry.max_elapsed, limiter.refused_for());
+        if rejection.class != RetryClass::Retry || refused_for <= limit {
+            return rejection;
+        }
+        let message = format!(
+            "{} (nothing got through for {} s, longer than `run.retry.max_elapsed` allows: {} s)",
+            rejection.message,
+            refused_for.as_secs(),
+            limit.as_secs_f64()
+        );
+        let rejection = Rejection { class: RetryClass::Endpoint, message, ..rejection };
+        self.heed(call, limiter, &rejection);
+        rejection
     }
 
     /// The answer of a batch, for calls that may wait for one; no place is held meanwhile. `None`: the call is to be made directly.
@@ -302,15 +327,16 @@ impl Caller {
     }
 
     /// The failure of a call whose answer cannot be looked up or kept; the first one is remembered.
-    fn ledger_failure(&self, error: &StoreError) -> Failure {
+    fn ledger_failure(&self, what: &str, error: &StoreError) -> Failure {
         let trouble = self.ledger_trouble.get_or_init(|| error.to_string());
-        Failure::infra(FailureKind::Internal, format!("a paid answer could not be kept: {trouble}"))
+        Failure::infra(FailureKind::Internal, format!("{what}: {trouble}"))
     }
 
     /// A kept answer that the reader no longer accepts is asked for again.
     async fn recall(&self, key: [u8; 32], accept: &Accept<'_>) -> Result<Option<Receipt>, Failure> {
         let Some(ledger) = &self.ledger else { return Ok(None) };
-        let kept = ledger.get(key).await.map_err(|error| self.ledger_failure(&error))?;
+        let kept = ledger.get(key).await;
+        let kept = kept.map_err(|error| self.ledger_failure("kept answers could not be looked up", &error))?;
         let kept = match kept {
             Found::Nothing => return Ok(None),
             Found::Kept(kept) => kept,
@@ -342,13 +368,14 @@ impl Caller {
         call: &Call,
         accept: &Accept<'_>,
         limiter: &Limiter,
-        key: [u8; 32],
+        (key, late): ([u8; 32], Option<Instant>),
         sent: &mut u32,
-    ) -> Result<Result<Receipt, Rejection>, Failure> {
+    ) -> Result<Landed, Failure> {
         let permit = tokio::select! {
             // Whoever waited for a place sends nothing after the wish to stop.
             biased;
             why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
+            () = until(late) => return Ok(Landed::Late),
             permit = limiter.admit(tokens(call)) => permit.map_err(|failure| Failure { attempts: *sent, ..failure })?,
         };
         let reserved = self.reserve(call, limiter, *sent).await?;
@@ -370,14 +397,14 @@ impl Caller {
                 let landing = Landing::Answered { latency: response.latency, tokens: used(&spent) };
                 let receipt = self.keep(key, call, (response, spent), *sent).await?;
                 permit.land(&landing, &hint);
-                Ok(Ok(receipt))
+                Ok(Landed::Answered(receipt))
             }
             Err(rejection) => {
                 let rejection = self.bounded(rejection);
                 self.heed(call, limiter, &rejection);
                 settle(reserved, &rejection);
                 permit.land(&landing_of(&rejection), &rejection.hint);
-                Ok(Err(rejection))
+                Ok(Landed::Rejected(rejection))
             }
         }
     }
@@ -424,9 +451,28 @@ impl Caller {
                 Ok(kept) => ledger.put(key, kept).await,
                 Err(problem) => Err(StoreError::Ledger { path: ledger.path().to_owned(), problem }),
             };
-            stored.map_err(|error| Failure { attempts: sent, ..self.ledger_failure(&error) })?;
+            stored.map_err(|error| Failure {
+                attempts: sent,
+                ..self.ledger_failure("a paid answer could not be kept", &error)
+            })?;
         }
         Ok(Receipt { attempts: sent, cached: false, latency })
+    }
+}
+
+/// What one attempt came to.
+enum Landed {
+    Answered(Receipt),
+    Rejected(Rejection),
+    /// It was not let in before its time was over.
+    Late,
+}
+
+/// Ends at that moment, if there is one.
+async fn until(late: Option<Instant>) {
+    match late {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -58,6 +58,11 @@ pub(crate) struct Sheet<'r> {
 }
 
 impl Sheet<'_> {
+    /// Where a case stands.
+    pub(crate) fn row_of(&self, id: &str) -> Option<usize> {
+        self.rows.binary_search_by(|row| (*row.id).cmp(id)).ok()
+    }
+
     /// The findings of one metric, row by row.
     pub(crate) fn column(&self, metric: usize) -> &[Measured] {
         self.columns.get(metric).map_or(&[], Vec::as_slice)

@@ -1,6 +1,6 @@
 //! Was the run carried through, was enough measured, and is there a baseline? (security §3, statistics §3.3)
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use jiff::Timestamp;
 
@@ -15,7 +15,7 @@ use crate::text::number::counted;
 /// The run has an end, a case for every one it selected, and none twice.
 pub(crate) fn complete(scene: &Scene<'_>) -> Finding {
     let run = scene.run;
-    let ids: BTreeSet<&str> = run.cases.iter().map(|case| &*case.id).collect();
+    let ids: HashSet<&str> = run.cases.iter().map(|case| &*case.id).collect();
     if let Some((reason, why)) = incomplete(scene, ids.len() as u64) {
         let verdict = RuleVerdict::NotEvaluated;
         return Finding::new(RuleKind::Complete, "", "", verdict, reason).with_severity(Severity::Block).saying(

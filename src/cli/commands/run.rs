@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::cli::args::{GateArgs, HostArgs, MeasureArgs, ReportArgs, RunArgs, SuiteInput};
+use crate::cli::args::{GateArgs, HostArgs, MeasureArgs, ReportArgs, RunArgs, SelectArgs, SuiteInput};
 use crate::cli::cassette::{self, Source};
 use crate::cli::conclude::Measured;
 use crate::cli::ending::Ending;
@@ -38,10 +38,10 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         failed
     };
     // Nothing is sent in a replay, so credentials may be missing.
-    let prepared = match replay {
+    let prepared = compared_whole(select, baseline.as_deref()).and_then(|()| match replay {
         Some(_) => prepare(file, select, &env.clone().with_stand_ins()),
         None => prepare(file, select, env),
-    };
+    });
     let mut prepared = match prepared {
         Ok(prepared) => prepared,
         Err(failed) => {
@@ -51,13 +51,6 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
             return ended;
         }
     };
-    if let (Some(_), Some(_)) = (baseline, prepared.plan.header.shard) {
-        return Err(stop(Failed::usage(
-            "shard",
-            "`--baseline` with `--shard`: a shard is compared with nothing",
-            "give the baseline to who joins them: `scoregate merge … --baseline FILE`",
-        )));
-    }
     if let Some(workers) = workers.map(usize::from).and_then(NonZeroUsize::new) {
         prepared.plan.limits.workers = Some(divided(workers, prepared.plan.header.shard));
     }
@@ -74,6 +67,18 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
     let ended = ended.map_err(|failed| stop(failed.masked(&redactor)));
     events.end(&ended);
     ended
+}
+
+/// A part of a run is no evidence about a baseline.
+fn compared_whole(select: &SelectArgs, baseline: Option<&Path>) -> Result<(), Failed> {
+    match (select.shard, baseline) {
+        (Some(_), Some(_)) => Err(Failed::usage(
+            "shard",
+            "`--baseline` with `--shard`: a shard is compared with nothing",
+            "give the baseline to who joins them: `scoregate merge … --baseline FILE`",
+        )),
+        (None, _) | (_, None) => Ok(()),
+    }
 }
 
 /// Where the results go.

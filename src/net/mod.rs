@@ -42,7 +42,9 @@ mod words;
 pub(crate) mod tests;
 
 pub use address::{AddressError, check_address, shown};
-pub use batch::{BATCH_HEADER, BatchApi, BatchItem, BatchLimits, BatchStatus, ItemResult, Patience, Route, Sought};
+pub use batch::{
+    BATCH_HEADER, BatchApi, BatchItem, BatchLimits, BatchStatus, ItemResult, NotSubmitted, Patience, Route, Sought,
+};
 pub use body::BODY_LIMIT;
 pub use call::{Accept, Attempt, BoxFuture, Deadlines, Dialect, Rejection};
 pub use call::{Call, CommandRequest, Expected, HttpRequest, Purpose, Receipt, Request, Response, Transport, exchange};

@@ -195,6 +195,9 @@ pub fn remedy(kind: FailureKind) -> Option<&'static str> {
         FailureKind::Redirect => "use the final address, or allow redirects",
         FailureKind::Forbidden => "use an address that may be called",
         FailureKind::Cancelled => "run again; what was paid for is kept",
+        FailureKind::InBatch => {
+            "run again once the provider has ended the batch, or raise `batch.max_wait`; its answers are not paid for again"
+        }
         FailureKind::NotRecorded => "record again what changed: `--record FILE --record-mode new-episodes`",
         FailureKind::BadRequest
         | FailureKind::NotAScore

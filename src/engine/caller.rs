@@ -1,12 +1,14 @@
 //! Carries out calls: ledger first, then within the limits, again while that can help, and kept before it is used.
 
+mod by_batch;
+
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::assumed::most_at_once;
-use super::batch::{Batcher, Billed, Delivery};
+use super::batch::Batcher;
 use super::budget::{Account, Reservation};
 use super::cancel::{Cancel, Stop};
 use super::kept::{keep, restore};
@@ -19,9 +21,7 @@ use super::waits::Waits;
 use crate::domain::{
     CallCounts, Event, EventSink, Failure, FailureKind, LimiterState, Redactor, RetryClass, Side, Spent,
 };
-use crate::net::{
-    Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Route, Transport, rate_hint,
-};
+use crate::net::{Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Transport, rate_hint};
 use crate::store::{Found, Ledger, StoreError};
 use crate::suite::Budget;
 
@@ -231,67 +231,6 @@ impl Caller {
         let rejection = Rejection { class: RetryClass::Endpoint, message, ..rejection };
         self.heed(call, limiter, &rejection);
         rejection
-    }
-
-    /// The answer of a batch, for calls that may wait for one; no place is held meanwhile. `None`: the call is to be made directly.
-    async fn by_batch(
-        &self,
-        call: &Call,
-        accept: &Accept<'_>,
-        limiter: &Limiter,
-        key: [u8; 32],
-    ) -> Result<Option<Receipt>, Failure> {
-        let (Some(batcher), Route::Batch(api)) = (&self.batcher, &call.route) else { return Ok(None) };
-        self.still_open(limiter)?;
-        let reserved = tokio::select! {
-            biased;
-            why = self.cancel.cancelled() => return Err(cancelled(why, 0)),
-            reserved = self.account.reserve_for_batch(&call.expected) => reserved?,
-        };
-        // A call that is left in its batch keeps what is reserved for it: it will be paid for.
-        let (response, first) = match batcher.ask(key, call, api).await? {
-            Delivery::Answer { response, first } => (response, first),
-            Delivery::Direct => {
-                reserved.unsent();
-                batcher.settle(&key).await;
-                return Ok(None);
-            }
-            Delivery::Rejected(rejection, billed) => {
-                match billed {
-                    Billed::No => reserved.give_back(),
-                    // It stays reserved: the batch goes on, whether anybody can look at it or not.
-                    Billed::Perhaps => drop(reserved),
-                }
-                // What is wrong with a request is settled; a batch that could not be looked at is not.
-                if rejection.class == RetryClass::Case {
-                    batcher.settle(&key).await;
-                }
-                self.heed(call, limiter, &rejection);
-                return Err(failure(call, rejection, 1));
-            }
-        };
-        let response = response.masked(&self.redactor);
-        let read = accept(&response);
-        match &read {
-            Ok(spent) if first => reserved.settle(spent),
-            Err(rejection) if first => settle(reserved, rejection),
-            Ok(_) | Err(_) => reserved.give_back(),
-        }
-        match read {
-            Ok(spent) => {
-                let receipt = self.keep(key, call, (response, spent), 1).await?;
-                batcher.settle(&key).await;
-                Ok(Some(Receipt { attempts: u32::from(first), cached: !first, ..receipt }))
-            }
-            Err(rejection) => {
-                batcher.settle(&key).await;
-                match rejection.class {
-                    // Something is wrong with the answer, not with the request.
-                    RetryClass::Retry | RetryClass::Endpoint => Ok(None),
-                    RetryClass::Case | RetryClass::Unusable => Err(failure(call, rejection, 1)),
-                }
-            }
-        }
     }
 
     /// Whether calls may still be made.

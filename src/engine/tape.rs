@@ -211,7 +211,10 @@ impl Tape {
         let (receipt, error) = match result {
             Ok(receipt) => (*receipt, None),
             Err(failure)
-                if matches!(failure.kind, FailureKind::Cancelled | FailureKind::Internal | FailureKind::Budget) =>
+                if matches!(
+                    failure.kind,
+                    FailureKind::Cancelled | FailureKind::Internal | FailureKind::Budget | FailureKind::InBatch
+                ) =>
             {
                 return None;
             }

@@ -125,6 +125,12 @@ fi
 arguments=(run)
 [[ -z ${SCOREGATE_ACTION_BASELINE:-} ]] || arguments+=("--baseline=$SCOREGATE_ACTION_BASELINE")
 [[ -z ${SCOREGATE_ACTION_OUT:-} ]] || arguments+=("--out=$SCOREGATE_ACTION_OUT")
+[[ -z ${SCOREGATE_ACTION_BASE:-} ]] || arguments+=("--base=$SCOREGATE_ACTION_BASE")
+case "${SCOREGATE_ACTION_ACCEPT:-false}" in
+  true) arguments+=(--accept-policy-changes) ;;
+  false | '') ;;
+  *) fail 2 "the input \`accept-policy-changes\` is neither true nor false" ;;
+esac
 case "${SCOREGATE_ACTION_COMMENT:-true}" in
   true) ;;
   false) arguments+=(--no-comment) ;;

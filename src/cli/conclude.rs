@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use super::base::Yardstick;
 use super::ending::Ending;
 use super::exit_code::ExitCode;
 use super::failure::Failed;
 use super::publish::{Comment, Finished};
 use super::{reports, screen};
 use crate::domain::{Decision, Env, Redactor, Run, TrialRecord, Verdict};
-use crate::gate::{BaselineState, Policy, judge, judge_shard};
+use crate::gate::{BaselineState, judge_change, judge_shard};
 use crate::report::escape::terminal;
 use crate::report::{self, ReportSettings};
 use crate::suite::Suite;
@@ -24,7 +25,7 @@ pub(super) struct Measured<'a> {
     /// The signal that ended it, if one did.
     pub(super) cancelled: Option<ExitCode>,
     pub(super) suite: &'a Suite,
-    pub(super) policy: &'a Policy,
+    pub(super) yardstick: &'a Yardstick,
     pub(super) baseline: &'a BaselineState,
     pub(super) settings: &'a ReportSettings,
     /// Where the reports go; held by the caller.
@@ -41,16 +42,22 @@ impl Measured<'_> {
     /// # Errors
     /// The results cannot be read.
     pub(super) fn conclude(self, env: &Env) -> Result<Ending, Failed> {
-        let Self { run, recorded, cancelled, suite, policy, baseline, settings, folder, comment, since, redactor } =
+        let Self { run, recorded, cancelled, suite, yardstick, baseline, settings, folder, comment, since, redactor } =
             self;
         let mut verdict = match run.header.shard {
-            Some(part) => judge_shard(run, part, policy),
-            None => judge(run, baseline, policy),
+            Some(part) => judge_shard(run, part, &yardstick.policy),
+            None => judge_change(run, baseline, &yardstick.policy, yardstick.record.as_ref()),
         };
         if let Some(code) = cancelled {
             stopped(&mut verdict, run, code);
         } else if let Some(why) = run.completion.as_ref().and_then(|end| end.reason.as_deref()) {
             verdict.headline = format!("could not evaluate: the run is not complete: {why}");
+            (verdict.decision, verdict.exit_code) = (Decision::NotEvaluated, ExitCode::NotEvaluated.code());
+        }
+        if let (Err(lost), None) = (&recorded, cancelled) {
+            // What was asked for is not there: no report says otherwise.
+            let why: Vec<String> = lost.problems().iter().map(ToString::to_string).collect();
+            verdict.headline = format!("could not evaluate: {}", why.join("; "));
             (verdict.decision, verdict.exit_code) = (Decision::NotEvaluated, ExitCode::NotEvaluated.code());
         }
         let texts = reports::texts(run)?;

@@ -1,13 +1,11 @@
 //! What git says about the folder of the suite.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
 use std::time::Duration;
 
+use super::clock;
 use crate::domain::{Digest, Env};
-use crate::net::child_environment;
+use crate::net::Git;
 
 /// Git answers these questions from a file or two.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -40,8 +38,9 @@ pub(super) fn version(root: &Path, except: &[PathBuf], env: &Env) -> Option<Stri
     let question: Vec<&str> = question.into_iter().chain(except.iter().map(String::as_str)).collect();
     match output(root, env, &question) {
         Some(changes) if !changes.is_empty() => Some(format!("{commit} {}", Digest::of([changes]))),
-        // Where git does not say it, the commit is what is known.
-        Some(_) | None => Some(commit),
+        Some(_) => Some(commit),
+        // What is changed is too much for git to say in time, or to be read: then no kept answer is of this version.
+        None => Some(format!("{commit} changed, as found at {}", clock::now())),
     }
 }
 
@@ -53,30 +52,8 @@ fn ask(folder: &Path, env: &Env, arguments: &[&str]) -> Option<String> {
 
 /// What git prints, where it succeeds in time.
 fn output(folder: &Path, env: &Env, arguments: &[&str]) -> Option<Vec<u8>> {
-    let mut child = Command::new("git")
-        .arg("-C")
-        .arg(folder)
-        .args(arguments)
-        .env_clear()
-        .envs(child_environment(env))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let mut stdout = child.stdout.take()?;
-    let (tell, told) = mpsc::channel();
-    let reader = std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let read = stdout.read_to_end(&mut bytes).map(|_| bytes);
-        // Whoever has stopped waiting does not want it.
-        let _late = tell.send(read);
-    });
-    let bytes = told.recv_timeout(DEADLINE);
-    if bytes.is_err() {
-        let _ = child.kill();
-    }
-    let ended = child.wait();
-    let _ = reader.join();
-    ended.ok()?.success().then_some(bytes.ok()?.ok()?)
+    // What is left out is said with a word of git's.
+    let git = Git::new(folder, env).with("GIT_LITERAL_PATHSPECS", "0");
+    let ended = git.run(arguments, &[], DEADLINE).ok()?;
+    (ended.code == Some(0)).then_some(ended.out)
 }

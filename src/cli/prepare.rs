@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::SelectArgs;
 use super::failure::Failed;
-use super::{alias, clock, git, needs, screen, select, shard};
+use super::{alias, clock, git, needs, reference, screen, select, shard};
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Digest, Direction, Env, MetricSpec, Part, Redactor, RunHeader, ScoreKind, Secret};
@@ -55,6 +55,9 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
     let policy = Policy::build(suite.gate.as_ref(), &named(&suite, &metrics), &mut problems);
     if let (Some(policy), Some(gate)) = (&policy, &suite.gate) {
         problems.extend(policy.trials_problems(gate, &suite.run.looks));
+    }
+    if let Some(policy) = &policy {
+        reference::check(&suite, policy, env, &mut problems);
     }
     let policy = policy.map(|policy| policy.with_plan(&suite.run.looks));
     let reports = match &suite.reports {
@@ -113,7 +116,14 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
 /// What tells today's application from yesterday's where targets do not: an answer that the ledger has of another version says nothing
 /// about this one. The suite and its data are what is asked, not who.
 fn version(suite: &Suite, env: &Env) -> Option<String> {
-    let outside = |block: &Block| matches!(&*block.kind, "http" | "command") && block.value.get("version").is_none();
+    let outside = |block: &Block| {
+        matches!(&*block.kind, "http" | "command")
+            && block
+                .value
+                .get("version")
+                .and_then(serde_json::Value::as_str)
+                .is_none_or(|stated| stated.trim().is_empty())
+    };
     if !suite.targets.iter().any(outside) {
         return None;
     }
@@ -151,7 +161,12 @@ fn named(suite: &Suite, built: &[MetricSpec]) -> Vec<MetricSpec> {
     metrics
 }
 
-fn evaluators(suite: &Suite, models: &Models, env: &Env, problems: &mut Diagnostics) -> Vec<evaluator::Ready> {
+pub(super) fn evaluators(
+    suite: &Suite,
+    models: &Models,
+    env: &Env,
+    problems: &mut Diagnostics,
+) -> Vec<evaluator::Ready> {
     let deadlines = Deadlines { connect: suite.run.connect_timeout, whole: suite.run.timeout };
     let context = BuildContext { env, models: &models.by_name, deadlines, batch_size: suite.run.batch_size };
     let known: Vec<&str> = evaluator::kinds().map(|kind| kind.info.name).collect();

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::batch::{Batcher, Delivery};
+use super::assumed::most_at_once;
+use super::batch::{Batcher, Billed, Delivery};
 use super::budget::{Account, Reservation};
 use super::cancel::{Cancel, Stop};
 use super::kept::{keep, restore};
@@ -19,8 +20,7 @@ use crate::domain::{
     CallCounts, Event, EventSink, Failure, FailureKind, LimiterState, Redactor, RetryClass, Side, Spent,
 };
 use crate::net::{
-    Accept, Attempt, BoxFuture, Call, Dialect, Purpose, Receipt, Rejection, Request, Response, Route, Transport,
-    rate_hint,
+    Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Route, Transport, rate_hint,
 };
 use crate::store::{Found, Ledger, StoreError};
 use crate::suite::Budget;
@@ -122,6 +122,11 @@ impl Caller {
     /// True while calls wait for batches, which may take hours.
     pub(super) fn waits_for_batches(&self) -> bool {
         self.batcher.as_ref().is_some_and(Batcher::is_waiting)
+    }
+
+    /// True where calls were left in batches that go on, for a later run.
+    pub fn leaves_batches(&self) -> bool {
+        self.batcher.as_ref().is_some_and(Batcher::leaves_calls)
     }
 
     /// Why nothing more is sent although the run was not cancelled: the ledger failed, or the budget is used up.
@@ -238,7 +243,11 @@ impl Caller {
     ) -> Result<Option<Receipt>, Failure> {
         let (Some(batcher), Route::Batch(api)) = (&self.batcher, &call.route) else { return Ok(None) };
         self.still_open(limiter)?;
-        let reserved = self.account.reserve_for_batch(&call.expected).await?;
+        let reserved = tokio::select! {
+            biased;
+            why = self.cancel.cancelled() => return Err(cancelled(why, 0)),
+            reserved = self.account.reserve_for_batch(&call.expected) => reserved?,
+        };
         // A call that is left in its batch keeps what is reserved for it: it will be paid for.
         let (response, first) = match batcher.ask(key, call, api).await? {
             Delivery::Answer { response, first } => (response, first),
@@ -247,8 +256,12 @@ impl Caller {
                 batcher.settle(&key).await;
                 return Ok(None);
             }
-            Delivery::Rejected(rejection) => {
-                reserved.give_back();
+            Delivery::Rejected(rejection, billed) => {
+                match billed {
+                    Billed::No => reserved.give_back(),
+                    // It stays reserved: the batch goes on, whether anybody can look at it or not.
+                    Billed::Perhaps => drop(reserved),
+                }
                 // What is wrong with a request is settled; a batch that could not be looked at is not.
                 if rejection.class == RetryClass::Case {
                     batcher.settle(&key).await;
@@ -466,17 +479,6 @@ async fn until(late: Option<Instant>) {
 pub(super) fn cancelled(why: Stop, attempts: u32) -> Failure {
     let failure = Failure::infra(FailureKind::Cancelled, format!("{} before this was measured", why.words()));
     Failure { attempts, ..failure }
-}
-
-/// What an endpoint is asked for at once at most where nobody says.
-pub(super) fn most_at_once(call: &Call) -> usize {
-    const MODEL: usize = 64;
-    const SERVICE: usize = 16;
-    match (&call.request, call.purpose, call.dialect) {
-        (Request::Command(_), ..) => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
-        (Request::Http(_), Purpose::Target, Dialect::Plain | Dialect::Raw) => SERVICE,
-        (Request::Http(_), Purpose::Target | Purpose::Judge | Purpose::Embedding, _) => MODEL,
-    }
 }
 
 pub(super) fn failure(call: &Call, rejection: Rejection, attempts: u32) -> Failure {

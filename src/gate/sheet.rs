@@ -91,6 +91,21 @@ impl Sheet<'_> {
         share(self.column(metric))
     }
 
+    /// (cases with a score in half of their trials at least, cases with a score) of one metric: one answer of three is not the evidence of
+    /// three, though what is missing of a case's trials is made up for by the others (statistics §13.3).
+    pub(crate) fn well_tried(&self, metric: usize, spec: &MetricSpec) -> (u64, u64) {
+        let mut well = (0, 0);
+        for (row, found) in self.rows.iter().zip(self.column(metric)) {
+            let planned = row.trials.iter().filter_map(|trial| cell(trial, metric));
+            let planned = planned.filter(|cell| *cell != Cell::Skipped(SkipReason::NotApplicable)).count();
+            if found.score().is_some() {
+                well.0 += u64::from(trial_scores(row, metric, spec).len().saturating_mul(2) >= planned);
+                well.1 += 1;
+            }
+        }
+        well
+    }
+
     /// Why cells of one metric have no score: `3 timeout, 1 auth`, the most frequent first.
     pub(crate) fn troubles(&self, metric: usize) -> String {
         grouped(self.column(metric).iter().filter_map(|cell| cell.trouble()))

@@ -150,9 +150,9 @@ fn reference(name: &BytesRef<'_>) -> Result<(), String> {
     if known { Ok(()) } else { Err(format!("unknown reference `&{};`", excerpt(text, 40))) }
 }
 
-/// Section 2.8, production 23, without its brackets.
+/// Section 2.8, production 23, without its brackets; the version as the first four editions have it, and expat.
 static DECLARATION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let version = r#"version\s*=\s*(?:"1\.[0-9]+"|'1\.[0-9]+')"#;
+    let version = r#"version\s*=\s*(?:"[A-Za-z0-9_.:-]+"|'[A-Za-z0-9_.:-]+')"#;
     let encoding = r#"encoding\s*=\s*(?:"[A-Za-z][A-Za-z0-9._-]*"|'[A-Za-z][A-Za-z0-9._-]*')"#;
     let standalone = r#"standalone\s*=\s*(?:"(?:yes|no)"|'(?:yes|no)')"#;
     Regex::new(&format!(r"^xml\s+{version}(?:\s+{encoding})?(?:\s+{standalone})?\s*$")).ok()

@@ -340,6 +340,8 @@ impl State {
                 self.comments.retain(|comment| comment.id != id);
                 if self.comments.len() < before { (204, Value::Null, None) } else { not_found() }
             }
+            ("POST", ["repos", "octo", "demo", "statuses", _]) => (201, self.made("status"), None),
+            ("POST", ["repos", "octo", "demo", "check-runs"]) => (201, self.made("check-run"), None),
             ("GET", ["repos", "octo", "demo", "commits", sha, "pulls"]) => {
                 let of_commit = |pull: &&Value| pull["head"]["sha"] == *sha && pull["head"]["repo"]["fork"] == false;
                 (200, self.pulls.iter().filter(of_commit).cloned().collect(), None)
@@ -413,6 +415,13 @@ impl State {
             user[name] = json!(url);
         }
         user
+    }
+
+    /// The plainest answer of this kind.
+    fn made(&self, kind: &str) -> Value {
+        let mut value = json!({});
+        self.complete(&json!({ "$ref": format!("#/$defs/{kind}") }), &mut value);
+        value
     }
 
     /// Adds what the contract requires and a trimmed sample leaves out.

@@ -47,6 +47,7 @@ mod quickstart;
 #[path = "support/raw_server.rs"]
 mod raw_server;
 #[cfg(target_os = "linux")]
+mod release;
 mod reliability;
 #[path = "support/runner.rs"]
 mod runner;

@@ -419,7 +419,7 @@ impl State {
 
     /// The plainest answer of this kind.
     fn made(&self, kind: &str) -> Value {
-        let mut value = json!({});
+        let mut value = if kind == "check-run" { json!({ "app": null }) } else { json!({}) };
         self.complete(&json!({ "$ref": format!("#/$defs/{kind}") }), &mut value);
         value
     }

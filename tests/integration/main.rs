@@ -46,8 +46,9 @@ mod programs;
 mod quickstart;
 #[path = "support/raw_server.rs"]
 mod raw_server;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 mod release;
+#[cfg(target_os = "linux")]
 mod reliability;
 #[path = "support/runner.rs"]
 mod runner;

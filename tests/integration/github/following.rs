@@ -133,7 +133,7 @@ fn a_run_of_another_commit_suite_or_shape_is_not_commented() {
             runner
         }),
         ("one shard of a run", |runner| {
-            edit(runner, "run/verdict.json", |verdict| verdict["shard"] = json!({ "shard": "1/2", "of": 40 }))
+            edit(runner, "run/verdict.json", |verdict| verdict["shard"] = json!({ "index": 1, "total": 2, "of": 40 }))
         }),
     ];
     for (words, change) in changes {

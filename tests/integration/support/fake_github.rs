@@ -430,6 +430,9 @@ impl State {
             Some(name) => &self.contract["$defs"][name],
             None => schema,
         };
+        if value.is_null() && schema["type"].as_array().is_some_and(|types| types.contains(&json!("null"))) {
+            return;
+        }
         for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             let inner = &schema["properties"][name];
             let target = inner["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/"));

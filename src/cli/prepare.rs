@@ -115,7 +115,14 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
 /// What tells today's application from yesterday's where targets do not: an answer that the ledger has of another version says nothing
 /// about this one. The suite and its data are what is asked, not who.
 fn version(suite: &Suite, env: &Env) -> Option<String> {
-    let outside = |block: &Block| matches!(&*block.kind, "http" | "command") && block.value.get("version").is_none();
+    let outside = |block: &Block| {
+        matches!(&*block.kind, "http" | "command")
+            && block
+                .value
+                .get("version")
+                .and_then(serde_json::Value::as_str)
+                .is_none_or(|stated| stated.trim().is_empty())
+    };
     if !suite.targets.iter().any(outside) {
         return None;
     }

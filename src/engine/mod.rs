@@ -11,6 +11,7 @@
 //!
 //! Promise: planned = the sum of outcomes; one bad job never costs another; a cancelled run ends within a second.
 
+mod assumed;
 mod batch;
 mod budget;
 mod caller;

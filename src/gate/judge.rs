@@ -1,6 +1,6 @@
 //! Asks every rule, in a fixed order, and puts the verdict together.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use super::looks::{self, Look};
 use super::not_worse::Compared;
@@ -185,7 +185,7 @@ enum Fate {
 
 fn counts(scene: &Scene<'_>) -> VerdictCounts {
     let mut counts = VerdictCounts::default();
-    let mut fates: BTreeMap<&CaseId, Fate> = BTreeMap::new();
+    let mut fates: HashMap<&CaseId, Fate> = HashMap::new();
     for sheet in &scene.sheets {
         for (at, row) in sheet.rows.iter().enumerate() {
             let fate = fates.entry(&row.id).or_insert(Fate::Nothing);

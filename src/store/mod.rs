@@ -36,7 +36,7 @@ pub use cassette::{
 };
 pub use earlier::EarlierOutcomes;
 pub use error::{BadLine, StoreError};
-pub use first_line::FileKind;
+pub use first_line::{FileKind, is_free_for};
 pub use ledger::{
     Account, Bill, EndpointAccount, Found, Kept, Ledger, LedgerMode, LedgerUse, Peek, PruneSettings, Pruned, Resumed,
     Unfinished, account, prune,

@@ -158,6 +158,8 @@ struct Gathered {
     runs: HashMap<String, usize>,
     /// That of the line before.
     last: Option<(Option<serde_json::Value>, usize)>,
+    /// That of the line before.
+    column: usize,
     /// Trials of a case at most.
     trials: u32,
 }
@@ -165,10 +167,7 @@ struct Gathered {
 impl Gathered {
     fn place(&mut self, line: &SmallLine<'_>, found: Cell, offset: u64) -> Result<(), String> {
         self.trials = self.trials.max(line.trial.saturating_add(1));
-        let column = self.metrics.iter().position(|metric| *metric == line.metric).unwrap_or_else(|| {
-            self.metrics.push(line.metric.clone().into_owned());
-            self.metrics.len() - 1
-        });
+        let column = self.column(&line.metric);
         let (at, width) = (self.run(line), self.metrics.len());
         let Some((builder, lines)) = self.builders.get_mut(at) else { return Err("a run without a place".to_owned()) };
         *lines += 1;
@@ -206,6 +205,18 @@ impl Gathered {
             }
             _ => Err(format!("case `{}`, metric `{}`, trial {} stands twice", line.case, line.metric, line.trial)),
         }
+    }
+
+    /// Mostly the metric after that of the line before.
+    fn column(&mut self, metric: &str) -> usize {
+        let is = |at: &usize| self.metrics.get(*at).is_some_and(|known| known == metric);
+        let next = self.column.checked_add(1).filter(is).or(Some(0).filter(is));
+        let known = next.or_else(|| self.metrics.iter().position(|known| known == metric));
+        self.column = known.unwrap_or_else(|| {
+            self.metrics.push(metric.to_owned());
+            self.metrics.len() - 1
+        });
+        self.column
     }
 
     /// Position of the line's run.

@@ -38,7 +38,8 @@ fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor) ->
         [] => Ok(suite.map_or(BaselineState::NotAsked, |suite| reference::of_suite(suite, &policy))),
         paths => reference::of_files(paths, &declared, wanted),
     };
-    let (run, baseline) = both(|| one_run(current, &declared, wanted), of_baseline);
+    // The baseline is read here: what it frees on the way is used again by the comparison.
+    let (baseline, run) = both(of_baseline, || one_run(current, &declared, wanted));
     let (run, mut baseline) = (run?, baseline?);
     if let BaselineState::Found(baseline) = &mut baseline {
         align(baseline, &run, metric);

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::cli::args::{GateArgs, HostArgs, MeasureArgs, ReportArgs, RunArgs, SuiteInput};
+use crate::cli::args::{GateArgs, HostArgs, MeasureArgs, ReportArgs, RunArgs, SelectArgs, SuiteInput};
 use crate::cli::cassette::{self, Source};
 use crate::cli::conclude::Measured;
 use crate::cli::ending::Ending;
@@ -41,26 +41,20 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         failed
     };
     // Nothing is sent in a replay, so credentials may be missing.
-    let prepared = match replay {
+    let prepared = compared_whole(select, baseline.as_deref()).and_then(|()| match replay {
         Some(_) => prepare(file, select, &env.clone().with_stand_ins()),
         None => prepare(file, select, env),
-    };
+    });
     let mut prepared = match prepared {
         Ok(prepared) => prepared,
         Err(failed) => {
+            reports::clear_unbegun(out.as_deref(), file, env);
             // Its texts are masked already.
             let ended = Err(stop(failed));
             Events::open(outlet, &Redactor::default()).end(&ended);
             return ended;
         }
     };
-    if let (Some(_), Some(_)) = (baseline, prepared.plan.header.shard) {
-        return Err(stop(Failed::usage(
-            "shard",
-            "`--baseline` with `--shard`: a shard is compared with nothing",
-            "give the baseline to who joins them: `scoregate merge … --baseline FILE`",
-        )));
-    }
     if let Some(workers) = workers.map(usize::from).and_then(NonZeroUsize::new) {
         prepared.plan.limits.workers = Some(divided(workers, prepared.plan.header.shard));
     }
@@ -71,6 +65,10 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         (None, Some(path)) => Source::Outside { ledger: *ledger, record: Some((path, *record_mode)) },
         (None, None) => Source::Outside { ledger: *ledger, record: None },
     };
+    if let Err(failed) = cassette::kept_apart(record.as_deref(), *record_mode, events.as_deref(), &folder) {
+        reports::clear_unbegun(Some(&folder), file, env);
+        return Err(stop(failed));
+    }
     let events = Events::open(outlet, &redactor);
     let check = check.map(Into::into);
     let to = Destination { folder: &folder, comment, check, since: &since, events: &events };
@@ -78,6 +76,18 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
     let ended = ended.map_err(|failed| stop(failed.masked(&redactor)));
     events.end(&ended);
     ended
+}
+
+/// A part of a run is no evidence about a baseline.
+fn compared_whole(select: &SelectArgs, baseline: Option<&Path>) -> Result<(), Failed> {
+    match (select.shard, baseline) {
+        (Some(_), Some(_)) => Err(Failed::usage(
+            "shard",
+            "`--baseline` with `--shard`: a shard is compared with nothing",
+            "give the baseline to who joins them: `scoregate merge … --baseline FILE`",
+        )),
+        (None, _) | (_, None) => Ok(()),
+    }
 }
 
 /// Where the results go.
@@ -116,6 +126,7 @@ fn carry_out(
         }
     };
     let _alone = reports::hold(folder)?;
+    reports::clear(folder);
     let tape = source.tape(&plan.header, &redactor)?;
     // Recorded answers are there once.
     let asks = plan.targets.iter().all(|target| !target.free);

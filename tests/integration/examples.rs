@@ -241,7 +241,7 @@ fn words(line: &str) -> Vec<String> {
 fn every_command_in_the_documents_is_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut checked = 0;
-    for example in fenced().iter().filter(|example| ["console", "bash"].contains(&example.language.as_str())) {
+    for example in fenced().iter().filter(|example| ["console", "bash", "sh"].contains(&example.language.as_str())) {
         for line in example.text.lines().filter_map(|line| line.trim().strip_prefix("scoregate ")) {
             let words: Vec<String> = words(line).into_iter().filter(|word| word != "...").collect();
             let output = Command::new(env!("CARGO_BIN_EXE_scoregate"))
@@ -265,7 +265,7 @@ fn every_snippet_of_another_language_is_well_formed() {
     let mut checked = std::collections::BTreeMap::<&str, usize>::new();
     let examples = fenced();
     for Example { place, language, text } in &examples {
-        let known = ["yaml", "console", "bash", "json", "jsonl", "csv", "python", "text"];
+        let known = ["yaml", "console", "bash", "sh", "json", "jsonl", "csv", "python", "text"];
         assert!(known.contains(&language.as_str()), "{place}: nobody checks `{language}`");
         *checked.entry(language).or_default() += 1;
         let program = match language.as_str() {
@@ -280,7 +280,7 @@ fn every_snippet_of_another_language_is_well_formed() {
                 continue;
             }
             "python" => ["python3", "-c", "import ast, sys; ast.parse(sys.argv[1])"],
-            "bash" | "console" => ["bash", "-n", "-c"],
+            "bash" | "console" | "sh" => ["bash", "-n", "-c"],
             _ => continue,
         };
         let output = Command::new(program[0]).args(&program[1..]).arg(text).output().expect("an interpreter");

@@ -60,7 +60,6 @@ const CLOCKS: &[&str] = &[
     "src/store/ledger",
     "src/host/github/api.rs",
     "src/report/console/progress.rs",
-    "src/cli/git.rs",
     "src/cli/clock.rs",
 ];
 /// Lines of a file, and the files that may have more.

@@ -173,6 +173,10 @@ case "${SCOREGATE_ACTION_COMMENT:-true}" in
   true | false) comment=${SCOREGATE_ACTION_COMMENT:-true} ;;
   *) fail 2 "the input \`comment\` is neither true nor false" ;;
 esac
+case "${SCOREGATE_ACTION_ACCEPT:-false}" in
+  true | false) accept=${SCOREGATE_ACTION_ACCEPT:-false} ;;
+  *) fail 2 "the input \`accept-policy-changes\` is neither true nor false" ;;
+esac
 case "${SCOREGATE_ACTION_CHECK:-none}" in
   none | run | status) check=${SCOREGATE_ACTION_CHECK:-none} ;;
   *) fail 2 "the input \`check\` is none of none, run and status" ;;
@@ -187,6 +191,7 @@ option() {
   [[ -z $2 ]] || arguments+=("$1=$2")
 }
 option --baseline "${SCOREGATE_ACTION_BASELINE:-}"
+option --base "${SCOREGATE_ACTION_BASE:-}"
 option --out "${SCOREGATE_ACTION_OUT:-}"
 option --suite-name "${SCOREGATE_ACTION_SUITE_NAME:-}"
 option --shard "${SCOREGATE_ACTION_SHARD:-}"
@@ -195,6 +200,7 @@ option --record "${SCOREGATE_ACTION_RECORD:-}"
 option --replay "${SCOREGATE_ACTION_REPLAY:-}"
 option --events "${SCOREGATE_ACTION_EVENTS:-}"
 [[ $check == none ]] || arguments+=("--check=$check")
+[[ $accept == false ]] || arguments+=(--accept-policy-changes)
 
 lines "${SCOREGATE_ACTION_ARGUMENTS:-}"
 arguments+=(${lines[@]+"${lines[@]}"})

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use super::base::Yardstick;
 use super::ending::Ending;
 use super::exit_code::ExitCode;
 use super::failure::Failed;
 use super::publish::{Comment, Finished};
 use super::{reports, screen};
 use crate::domain::{Decision, Env, Redactor, Run, TrialRecord, Verdict};
-use crate::gate::{BaselineState, Policy, judge, judge_shard};
+use crate::gate::{BaselineState, judge_change, judge_shard};
 use crate::host::CheckForm;
 use crate::report::escape::terminal;
 use crate::report::{self, ReportSettings};
@@ -25,7 +26,7 @@ pub(super) struct Measured<'a> {
     /// The signal that ended it, if one did.
     pub(super) cancelled: Option<ExitCode>,
     pub(super) suite: &'a Suite,
-    pub(super) policy: &'a Policy,
+    pub(super) yardstick: &'a Yardstick,
     pub(super) baseline: &'a BaselineState,
     pub(super) settings: &'a ReportSettings,
     /// Where the reports go; held by the caller.
@@ -48,7 +49,7 @@ impl Measured<'_> {
             recorded,
             cancelled,
             suite,
-            policy,
+            yardstick,
             baseline,
             settings,
             folder,
@@ -58,8 +59,8 @@ impl Measured<'_> {
             redactor,
         } = self;
         let mut verdict = match run.header.shard {
-            Some(part) => judge_shard(run, part, policy),
-            None => judge(run, baseline, policy),
+            Some(part) => judge_shard(run, part, &yardstick.policy),
+            None => judge_change(run, baseline, &yardstick.policy, yardstick.record.as_ref()),
         };
         if let Some(code) = cancelled {
             stopped(&mut verdict, run, code);

@@ -149,9 +149,11 @@ impl From<StoreError> for Failed {
                     "wait for it to end, or give this run a folder of its own: `--out DIR`",
                 )
             }
-            StoreError::Io { .. } | StoreError::Corrupt { .. } | StoreError::Ledger { .. } => {
-                Self::CouldNot(error.to_string())
-            }
+            StoreError::Io { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Unreachable { .. }
+            | StoreError::Moved { .. }
+            | StoreError::Ledger { .. } => Self::CouldNot(error.to_string()),
         }
     }
 }

@@ -1,13 +1,10 @@
 //! What git says about the folder of the suite.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
 use std::time::Duration;
 
 use crate::domain::{Digest, Env};
-use crate::net::child_environment;
+use crate::net::Git;
 
 /// Git answers these questions from a file or two.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -53,30 +50,8 @@ fn ask(folder: &Path, env: &Env, arguments: &[&str]) -> Option<String> {
 
 /// What git prints, where it succeeds in time.
 fn output(folder: &Path, env: &Env, arguments: &[&str]) -> Option<Vec<u8>> {
-    let mut child = Command::new("git")
-        .arg("-C")
-        .arg(folder)
-        .args(arguments)
-        .env_clear()
-        .envs(child_environment(env))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let mut stdout = child.stdout.take()?;
-    let (tell, told) = mpsc::channel();
-    let reader = std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let read = stdout.read_to_end(&mut bytes).map(|_| bytes);
-        // Whoever has stopped waiting does not want it.
-        let _late = tell.send(read);
-    });
-    let bytes = told.recv_timeout(DEADLINE);
-    if bytes.is_err() {
-        let _ = child.kill();
-    }
-    let ended = child.wait();
-    let _ = reader.join();
-    ended.ok()?.success().then_some(bytes.ok()?.ok()?)
+    // What is left out is said with a word of git's.
+    let git = Git::new(folder, env).with("GIT_LITERAL_PATHSPECS", "0");
+    let ended = git.run(arguments, &[], DEADLINE).ok()?;
+    (ended.code == Some(0)).then_some(ended.out)
 }

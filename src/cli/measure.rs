@@ -122,8 +122,9 @@ async fn carry_out(
         run = engine::extend(&plan, cases(), (&run, &more), &caller, &results, &cancel, events.as_ref()).await?;
     }
     events.emit(Event::Ended);
-    // A run that an endpoint would not answer has not ended: the same command goes on with it.
-    if run.completion.as_ref().is_some_and(|end| end.complete) && !stopped.load(Ordering::Relaxed) {
+    // A run that an endpoint would not answer has not ended, nor has one that left calls in batches: the same command goes on with it.
+    let complete = run.completion.as_ref().is_some_and(|end| end.complete);
+    if complete && !stopped.load(Ordering::Relaxed) && !caller.leaves_batches() {
         finish(ledger).await;
     }
     Ok((run, caught))
@@ -173,7 +174,7 @@ fn watch(ledger: &Arc<Ledger>, cancel: Cancel) {
 
 /// The batches that earlier runs with this ledger left behind.
 fn batches(ledger: &Ledger) -> Result<Batches, Failed> {
-    match Batches::open(ledger.path(), clock::now().as_second()) {
+    match Batches::open(ledger, clock::now().as_microsecond()) {
         Err(StoreError::Busy { holder, .. }) => {
             let path = ledger.path().display();
             let message = format!("another run waits for the batches of the ledger `{path}`: {holder}");

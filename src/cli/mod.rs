@@ -1,7 +1,7 @@
 //! The command line: choose, connect, exit. The only room that knows all the others.
 //!
 //! ```text
-//! args ─► commands/run: prepare (select, shard) ─► reference ─► measure: engine ─► conclude: gate ─► reports ─► publish ─► Ending
+//! args ─► commands/run: prepare (select, shard) ─► base ─► reference ─► measure: engine ─► conclude: gate ─► reports ─► publish ─► Ending
 //!                 merge: reference ─► store ─► conclude                 └► Failed (failure) ─► exit_code, last line
 //!                 compare: reference ─► gate ─► reports
 //!                 comment: store, report ─► publish
@@ -11,6 +11,7 @@
 
 mod alias;
 mod args;
+mod base;
 mod cassette;
 mod clock;
 mod commands;
@@ -22,6 +23,7 @@ mod events;
 mod exit_code;
 mod failure;
 mod git;
+mod keep;
 mod ledger;
 mod levels;
 mod measure;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::SelectArgs;
 use super::failure::Failed;
-use super::{alias, clock, git, needs, screen, select, shard};
+use super::{alias, clock, git, needs, reference, screen, select, shard};
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Digest, Direction, Env, MetricSpec, Part, Redactor, RunHeader, ScoreKind, Secret};
@@ -56,6 +56,9 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
     let policy = Policy::build(suite.gate.as_ref(), &named(&suite, &metrics), &mut problems);
     if let (Some(policy), Some(gate)) = (&policy, &suite.gate) {
         problems.extend(policy.trials_problems(gate, &suite.run.looks));
+    }
+    if let Some(policy) = &policy {
+        reference::check(&suite, policy, env, &mut problems);
     }
     let policy = policy.map(|policy| policy.with_plan(&suite.run.looks));
     let reports = match &suite.reports {
@@ -160,7 +163,12 @@ fn named(suite: &Suite, built: &[MetricSpec]) -> Vec<MetricSpec> {
     metrics
 }
 
-fn evaluators(suite: &Suite, models: &Models, env: &Env, problems: &mut Diagnostics) -> Vec<evaluator::Ready> {
+pub(super) fn evaluators(
+    suite: &Suite,
+    models: &Models,
+    env: &Env,
+    problems: &mut Diagnostics,
+) -> Vec<evaluator::Ready> {
     let deadlines = Deadlines { connect: suite.run.connect_timeout, whole: suite.run.timeout };
     let context = BuildContext { env, models: &models.by_name, deadlines, batch_size: suite.run.batch_size };
     let known: Vec<&str> = evaluator::kinds().map(|kind| kind.info.name).collect();
@@ -169,15 +177,15 @@ fn evaluators(suite: &Suite, models: &Models, env: &Env, problems: &mut Diagnost
         match evaluator::kinds().find(|kind| kind.info.name == &*block.kind) {
             Some(kind) if waits_for_model(block, suite, models) => {
                 let mut found = Diagnostics::default();
-                let _unfit = (kind.build)(block, &context, &mut found);
+                let _unfit = kind.build(block, &context, &mut found);
                 let own = found.iter().filter(|problem| problem.code != "unknown-model");
                 own.cloned().for_each(|problem| problems.push(problem));
             }
-            Some(kind) => ready.extend((kind.build)(block, &context, problems)),
+            Some(kind) => ready.extend(kind.build(block, &context, problems)),
             None => problems.push(block.unknown_kind("evaluator", known.iter().copied())),
         }
     }
-    ready
+    evaluator::connect(ready, &suite.evaluators, problems)
 }
 
 fn header(

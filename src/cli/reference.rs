@@ -2,38 +2,124 @@
 
 use std::path::{Path, PathBuf};
 
+use super::base::{Tree, Yardstick, beside};
 use super::failure::Failed;
+use super::keep;
 use crate::diagnostic::{Diagnostic, Diagnostics, Level};
-use crate::domain::{Baseline, BaselineRun, BaselineSource, MetricSpec, Run};
-use crate::gate::{BaselineState, Policy};
+use crate::domain::{Baseline, BaselineRun, BaselineSource, Env, MetricSpec, Run};
+use crate::gate::{BaselineFrom, BaselinePolicy, BaselineState, Policy};
 use crate::peer::{self, Wanted};
-use crate::store::{FileKind, StoreError, Texts, accept, pool, read_baseline};
+use crate::store::{FileKind, StoreError, Texts, accept, parse_baseline, pool, read_baseline};
 use crate::suite::Suite;
 
-/// The baseline that the suite asks for.
-pub(super) fn of_suite(suite: &Suite, policy: &Policy) -> BaselineState {
-    let Some(asked) = &policy.baseline else { return BaselineState::NotAsked };
-    let place = asked.path.clone().unwrap_or_else(|| format!("{}.baseline.jsonl", suite.name));
-    let path = match suite.resolve(&place) {
-        Ok(path) => path,
-        Err(error) => return BaselineState::Broken(format!("{place}: {error}")),
+/// The baseline that the yardstick asks for. In a pull request a file of the repository is read from the base commit.
+///
+/// # Errors
+/// It was written by a later version.
+pub(super) fn of_suite(suite: &Suite, yardstick: &Yardstick, env: &Env) -> Result<BaselineState, Failed> {
+    let Some(asked) = &yardstick.policy.baseline else { return Ok(BaselineState::NotAsked) };
+    let name = yardstick.kept.as_ref().map_or(&*suite.name, |kept| &*kept.suite);
+    let place = place(asked.path.as_deref(), name);
+    let read = match (&asked.from, &yardstick.kept) {
+        (BaselineFrom::File, Some(kept)) => match beside(&kept.folder, &place) {
+            Some(path) => of_commit(&kept.tree, &path),
+            None => return Ok(BaselineState::Broken(format!("`{place}` leads out of the project"))),
+        },
+        (BaselineFrom::File, None) => match suite.resolve(&place) {
+            Ok(path) => of_checkout(&path, &place),
+            Err(error) => return Ok(BaselineState::Broken(format!("{place}: {error}"))),
+        },
+        (BaselineFrom::Git(_) | BaselineFrom::Address(_), _) => fetched(suite, asked, &place, env),
     };
-    match read_baseline(&path, &place) {
-        Ok(baseline) => BaselineState::Found(Box::new(baseline)),
-        Err(StoreError::Absent { .. }) => BaselineState::Absent(place),
-        Err(error) => BaselineState::Broken(error.to_string()),
+    outcome(read, asked)
+}
+
+/// What is known of it before a run, without asking anybody: nothing of what is elsewhere.
+pub(super) fn foreseen(suite: &Suite, policy: &Policy) -> BaselineState {
+    let Some(asked) = policy.baseline.as_ref().filter(|asked| asked.from == BaselineFrom::File) else {
+        return BaselineState::NotAsked;
+    };
+    let place = place(asked.path.as_deref(), &suite.name);
+    match suite.resolve(&place) {
+        Ok(path) => match outcome(of_checkout(&path, &place), asked) {
+            Ok(state) => state,
+            Err(_) => BaselineState::Broken(format!("{place} was written by a newer scoregate")),
+        },
+        Err(error) => BaselineState::Broken(format!("{place}: {error}")),
     }
+}
+
+/// A place that there is no store for is a mistake of the suite.
+pub(super) fn check(suite: &Suite, policy: &Policy, env: &Env, problems: &mut Diagnostics) {
+    let Some(asked) = policy.baseline.as_ref().filter(|asked| asked.from != BaselineFrom::File) else { return };
+    let place = place(asked.path.as_deref(), &suite.name);
+    if let Err(why) = keep::of_suite(suite, asked, &place, env) {
+        problems.push(match &suite.gate {
+            Some(gate) => gate.problem("/baseline/from", "unknown-baseline", why),
+            None => Diagnostic::error("unknown-baseline", why),
+        });
+    }
+}
+
+/// Where the file is, as the suite says or as is usual.
+pub(super) fn place(path: Option<&str>, suite: &str) -> String {
+    path.map_or_else(|| format!("{suite}.baseline.jsonl"), str::to_owned)
+}
+
+/// What is absent is named as the suite does.
+fn of_checkout(path: &Path, place: &str) -> Result<Baseline, StoreError> {
+    read_baseline(path, place).map_err(|error| match error {
+        StoreError::Absent { .. } => StoreError::Absent { path: place.into() },
+        error => error,
+    })
+}
+
+fn of_commit(tree: &Tree, path: &str) -> Result<Baseline, StoreError> {
+    let place = format!("{path} at commit {}", tree.short());
+    match tree.file(path) {
+        Ok(Some(bytes)) => parse_baseline(&bytes, Path::new(&place), &place),
+        Ok(None) => Err(StoreError::Absent { path: place.into() }),
+        Err(problem) => Err(StoreError::Corrupt { path: PathBuf::from(place), line: 0, problem }),
+    }
+}
+
+fn fetched(suite: &Suite, asked: &BaselinePolicy, place: &str, env: &Env) -> Result<Baseline, StoreError> {
+    let unreachable = |problem: String| StoreError::Unreachable { place: asked.from.word(), problem };
+    let place = keep::of_suite(suite, asked, place, env).map_err(unreachable)?;
+    let kept = keep::wait(place.load()).map_err(unreachable)??;
+    parse_baseline(&kept.bytes, Path::new(&place.name()), &place.name())
+}
+
+/// Absent, not to be fetched, and damaged are three outcomes; only *absent* may be allowed.
+fn outcome(read: Result<Baseline, StoreError>, asked: &BaselinePolicy) -> Result<BaselineState, Failed> {
+    Ok(match read {
+        Ok(baseline) => match (asked.digest, baseline.source.digest) {
+            (Some(wanted), Some(found)) if wanted != found => BaselineState::Broken(format!(
+                "{}: its digest is {found}, and the suite asks for {wanted}",
+                baseline.source.place
+            )),
+            _ => BaselineState::Found(Box::new(baseline)),
+        },
+        Err(StoreError::Absent { path }) => BaselineState::Absent(path.display().to_string()),
+        Err(error @ StoreError::Unreachable { .. }) => BaselineState::Unreachable(error.to_string()),
+        Err(error @ StoreError::Newer { .. }) => return Err(error.into()),
+        Err(error) => BaselineState::Broken(error.to_string()),
+    })
 }
 
 /// What a missing or unusable baseline means for a run, said before anything is paid: it is measured, and nothing is decided.
 pub(super) fn foretell(suite: &Suite, policy: &Policy, state: &BaselineState) -> Diagnostics {
     let mut told = Diagnostics::default();
     let (message, help) = match state {
-        BaselineState::Absent(place) if policy.baseline.as_ref().is_some_and(|asked| !asked.may_be_missing) => (
+        BaselineState::Absent(place) if policy.baseline.as_ref().is_some_and(|asked| !asked.may_be_missing()) => (
             format!("the baseline `{place}` does not exist, and the gate needs it: a run would end with exit code 3"),
             format!(
                 "accept a run with `scoregate baseline update scoregate-out/results.jsonl --to {place}`, or allow none with `gate.baseline.missing: warn`"
             ),
+        ),
+        BaselineState::Unreachable(why) => (
+            format!("the baseline could not be fetched: {why}: a run would end with exit code 3"),
+            "look why it cannot be had; it is not taken for missing".to_owned(),
         ),
         BaselineState::Broken(why) => (
             format!("the baseline cannot be used: {why}: a run would end with exit code 3"),

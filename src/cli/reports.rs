@@ -35,7 +35,10 @@ pub(super) fn view<'a>(
 ) -> View<'a> {
     let baseline = match baseline {
         BaselineState::Found(baseline) => Some(&**baseline),
-        BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => None,
+        BaselineState::NotAsked
+        | BaselineState::Absent(_)
+        | BaselineState::Unreachable(_)
+        | BaselineState::Broken(_) => None,
     };
     View::new(run, verdict, baseline, texts.map(|texts| texts as &dyn TextSource), redactor)
 }

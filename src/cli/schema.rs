@@ -15,7 +15,7 @@ pub(super) fn text() -> Result<String, Failed> {
         dataset: Some(dataset::schema()),
         targets: target::kinds().iter().map(|kind| (kind.name, (kind.schema)())).collect(),
         models: provider::kinds().iter().map(|kind| (kind.name, (kind.schema)())).collect(),
-        evaluators: evaluator::kinds().map(|kind| (kind.info.name, (kind.schema)())).collect(),
+        evaluators: evaluator::kinds().map(|kind| (kind.info.name, kind.schema())).collect(),
         gate: Some(Policy::schema()),
         reports: Some(schemars::schema_for!(ReportSettings)),
     };

@@ -58,6 +58,8 @@ pub enum FailureKind {
     Budget,
     /// The run was cancelled before this was measured.
     Cancelled,
+    /// Its batch has not ended in time and goes on: a later run picks the answer up, which is paid for once.
+    InBatch,
     /// The target failed, so there was nothing to score.
     NoAnswer,
     /// A mistake of this program.
@@ -93,6 +95,7 @@ impl FailureKind {
             Self::NotAScore => "not_a_score",
             Self::Budget => "budget",
             Self::Cancelled => "cancelled",
+            Self::InBatch => "in_batch",
             Self::NoAnswer => "no_answer",
             Self::Internal => "internal",
             Self::Recorded => "recorded",

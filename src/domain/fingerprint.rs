@@ -70,7 +70,7 @@ impl<'de> Deserialize<'de> for Digest {
 /// What a metric was measured with, part by part, so that a difference can be named ("judge changed: …").
 ///
 /// Parts have fixed names: `evaluator`, `version`, `settings`, `prompt`, `model`, `parameters`, `endpoint`; where several
-/// questions share a request also `batch_size` and `pack` (how they are put).
+/// questions share a request also `batch_size` and `pack` (how they are put); of a metric made of others `parts` (theirs).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fingerprint(pub BTreeMap<String, String>);

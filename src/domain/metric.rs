@@ -20,6 +20,16 @@ pub enum Direction {
     Lower,
 }
 
+impl Direction {
+    /// Whether `value` is `mark` or better.
+    pub fn reaches(self, value: f64, mark: f64) -> bool {
+        match self {
+            Self::Higher => value >= mark,
+            Self::Lower => value <= mark,
+        }
+    }
+}
+
 /// The scale of a score (statistics §1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]

@@ -6,6 +6,7 @@
 //! Promise: a `Measurement` is a value or the reason why there is none. Nothing here can hold a NaN score.
 
 mod answer;
+mod base;
 mod baseline;
 mod case;
 mod case_set;
@@ -28,6 +29,7 @@ mod usage;
 mod verdict;
 
 pub use answer::{Answer, Context};
+pub use base::{BaseRecord, JudgedBy, PolicyChange};
 pub use baseline::{Baseline, BaselineCase, BaselineRun, BaselineSource};
 pub use case::{Case, CaseId, ExpectedContext, Place};
 pub use case_set::CaseSet;

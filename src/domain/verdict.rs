@@ -4,7 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BaselineRun, BaselineSource, CaseId, MetricName, MetricSpec, Part, Place, Selection, TargetName};
+use super::{
+    BaseRecord, BaselineRun, BaselineSource, CaseId, MetricName, MetricSpec, Part, Place, Selection, TargetName,
+};
 
 /// The overall decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +44,8 @@ pub enum RuleKind {
     NewErrors,
     /// Is there a comparable baseline?
     Baseline,
+    /// Does the proposed change keep the gate as strict as the base branch has it? (security §9)
+    Policy,
     /// Was the run carried through?
     Complete,
     /// Nothing is asked: the level of a metric without a rule.
@@ -85,6 +89,12 @@ pub enum Reason {
     JudgeMismatch,
     NoBaseline,
     BaselineUnusable,
+    /// It may be there, and could not be fetched.
+    BaselineUnreachable,
+    PolicyKept,
+    PolicyLoosened,
+    /// The base branch's policy could not be read.
+    BaseUnknown,
     NoCases,
     NoScores,
     Incomplete,
@@ -377,6 +387,9 @@ pub struct Verdict {
     pub baseline: Option<BaselineSource>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub baseline_runs: Vec<BaselineRun>,
+    /// What a pull request's run was judged by; `None` for all other runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<BaseRecord>,
     pub metrics: Vec<MetricSpec>,
     /// True after a cancellation: reports are marked partial.
     pub partial: bool,

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::assumed::most_at_once;
-use super::batch::{Batcher, Delivery};
+use super::batch::{Batcher, Billed, Delivery};
 use super::budget::{Account, Reservation};
 use super::cancel::{Cancel, Stop};
 use super::kept::{keep, restore};
@@ -124,6 +124,11 @@ impl Caller {
         self.batcher.as_ref().is_some_and(Batcher::is_waiting)
     }
 
+    /// True where calls were left in batches that go on, for a later run.
+    pub fn leaves_batches(&self) -> bool {
+        self.batcher.as_ref().is_some_and(Batcher::leaves_calls)
+    }
+
     /// Why nothing more is sent although the run was not cancelled: the ledger failed, or the budget is used up.
     pub fn ended(&self) -> Option<String> {
         let trouble = self.ledger_trouble().map(|trouble| format!("answers could not be kept: {trouble}"));
@@ -238,7 +243,11 @@ impl Caller {
     ) -> Result<Option<Receipt>, Failure> {
         let (Some(batcher), Route::Batch(api)) = (&self.batcher, &call.route) else { return Ok(None) };
         self.still_open(limiter)?;
-        let reserved = self.account.reserve_for_batch(&call.expected).await?;
+        let reserved = tokio::select! {
+            biased;
+            why = self.cancel.cancelled() => return Err(cancelled(why, 0)),
+            reserved = self.account.reserve_for_batch(&call.expected) => reserved?,
+        };
         // A call that is left in its batch keeps what is reserved for it: it will be paid for.
         let (response, first) = match batcher.ask(key, call, api).await? {
             Delivery::Answer { response, first } => (response, first),
@@ -247,8 +256,12 @@ impl Caller {
                 batcher.settle(&key).await;
                 return Ok(None);
             }
-            Delivery::Rejected(rejection) => {
-                reserved.give_back();
+            Delivery::Rejected(rejection, billed) => {
+                match billed {
+                    Billed::No => reserved.give_back(),
+                    // It stays reserved: the batch goes on, whether anybody can look at it or not.
+                    Billed::Perhaps => drop(reserved),
+                }
                 // What is wrong with a request is settled; a batch that could not be looked at is not.
                 if rejection.class == RetryClass::Case {
                     batcher.settle(&key).await;

@@ -6,8 +6,8 @@ use futures_util::future::join_all;
 
 use super::pack::{Member, Spot};
 use super::plan::Plan;
-use crate::domain::{Answer, Case, Failure, FailureKind, Measurement, MetricName, Outcome, Score, Spent};
-use crate::evaluator::{Asked, Ready, Subject, Way};
+use crate::domain::{Answer, Case, Failure, FailureKind, Measurement, MetricName, Outcome, Score, SkipReason, Spent};
+use crate::evaluator::{Asked, Ready, Subject, Way, compose};
 use crate::net::Transport;
 
 /// What is to be done.
@@ -57,6 +57,7 @@ pub(super) async fn carry_out(plan: &Plan, job: &Job, member: Member, transport:
                 repairs = repairs.saturating_add(u64::from(asked.repairs));
                 scores.push(Score { metric, measurement: asked.measurement });
             }
+            compose(&plan.evaluators, &mut scores);
             scores
         }
     };
@@ -81,6 +82,8 @@ impl Asker<'_> {
         let subject = Subject { case: &job.case, answer, trial: job.trial };
         let asked = match (&evaluator.way, shared) {
             (Way::Pure(scorer), _) => Asked::nobody(scorer.score(subject)),
+            // Made of the other scores, when these are there.
+            (Way::Composite(_), _) => Asked::nobody(Measurement::Skipped(SkipReason::NotMeasured, String::new())),
             (Way::Asking(asking), None) => asking.evaluate(subject, *transport).await,
             (Way::Asking(asking), Some(shared)) => {
                 member.ask(position, asking.as_ref(), &job.case, shared, *transport).await

@@ -85,7 +85,7 @@ impl Packs {
     /// Those of some of the trials.
     pub(super) fn more(plan: &Plan, trials: Range<u32>) -> Self {
         let size = |way: &Way| match way {
-            Way::Pure(_) => 1,
+            Way::Pure(_) | Way::Composite(_) => 1,
             Way::Asking(asking) => asking.packing().map_or(1, |packing| packing.size),
         };
         let count = usize::try_from(trials.end.saturating_sub(trials.start)).unwrap_or(usize::MAX);

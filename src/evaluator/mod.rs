@@ -1,11 +1,14 @@
 //! A case and its answer → a score. One file an evaluator, in the folder of its family; [`kinds`] lists them all.
 //!
-//! Pure evaluators compute ([`Scorer`]); asking ones call a model through a [`Transport`] ([`Evaluator`]).
+//! Pure evaluators compute ([`Scorer`]); asking ones call a model through a [`Transport`] ([`Evaluator`]); composites are made of
+//! other metrics' scores ([`connect`], [`compose`]). `negate` turns any of them round.
 //! `pure` and `judge::ask` check needs, range and pass mark around all of them, so that a family's files hold only definitions.
 //!
 //! Promise: a reply or value that is not exactly a score of the metric's range is an error, never a number.
 
+mod composite;
 mod judge;
+mod negate;
 mod packing;
 mod pure;
 mod retrieval;
@@ -14,6 +17,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use composite::{Composite, compose, connect};
 pub use judge::{Contract, JudgeReading, SPEAKS_TO_THE_JUDGE, Unusable, Why, read};
 pub use packing::Packing;
 
@@ -112,6 +116,7 @@ impl Asked {
 pub enum Way {
     Pure(Box<dyn Scorer>),
     Asking(Box<dyn Evaluator>),
+    Composite(Composite),
 }
 
 /// A checked evaluator, ready to use.
@@ -135,9 +140,25 @@ pub struct BuildContext<'a> {
 /// One kind of evaluator.
 pub struct Kind {
     pub info: &'static Info,
-    pub schema: fn() -> schemars::Schema,
-    /// `None` after pushing diagnostics.
-    pub build: fn(&Block, &BuildContext<'_>, &mut Diagnostics) -> Option<Ready>,
+    /// Its own settings; [`Kind::schema`] has those that all kinds share as well.
+    schema: fn() -> schemars::Schema,
+    /// Of its own settings; `None` after pushing diagnostics.
+    build: fn(&Block, &BuildContext<'_>, &mut Diagnostics) -> Option<Ready>,
+}
+
+impl Kind {
+    /// The schema of all settings.
+    pub fn schema(&self) -> schemars::Schema {
+        negate::taught((self.schema)())
+    }
+
+    /// The evaluator that a block describes, turned round where it says `negate`; `None` after pushing diagnostics. Composites are to
+    /// be [`connect`]ed.
+    pub fn build(&self, block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
+        let taken = negate::taken(block, &(self.schema)(), diagnostics);
+        let ready = (self.build)(&taken.block, context, diagnostics);
+        taken.apply(ready, diagnostics)
+    }
 }
 
 /// The settings that a score does not depend on: a threshold only decides what passes (and stands in the metric's `pass_mark`),
@@ -201,7 +222,7 @@ pub(crate) fn no(need: Needs) -> Failure {
 
 /// Every evaluator there is, in the order of the documentation.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
-    text::KINDS.iter().chain(retrieval::KINDS).chain(judge::KINDS)
+    text::KINDS.iter().chain(retrieval::KINDS).chain(judge::KINDS).chain(composite::KINDS)
 }
 
 /// The schema of a kind's settings.

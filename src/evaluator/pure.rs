@@ -2,7 +2,7 @@
 
 use super::{Info, Needs, Ready, Scorer, Subject, Way, missing, spec};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Failure, Measurement, Reading};
+use crate::domain::{Failure, FailureKind, Measurement, Reading};
 use crate::suite::Block;
 
 /// What an evaluator found, before anyone checked that it is a score.
@@ -17,9 +17,9 @@ impl Found {
         Self { value, reason: None }
     }
 
-    /// 1 where `holds` (or, negated, where it does not), else 0.
-    pub(crate) fn check(holds: bool, negate: bool, reason: impl Into<String>) -> Self {
-        Self { value: f64::from(u8::from(holds != negate)), reason: Some(reason.into()) }
+    /// 1 where `holds`, else 0.
+    pub(crate) fn check(holds: bool, reason: impl Into<String>) -> Self {
+        Self { value: f64::from(u8::from(holds)), reason: Some(reason.into()) }
     }
 }
 
@@ -58,10 +58,7 @@ impl<M: Measure> Scorer for Checked<M> {
 /// A checked reading with `passed` from the pass mark.
 pub(crate) fn reading(info: &Info, pass_mark: Option<f64>, value: f64) -> Result<Reading, Failure> {
     let mut reading = Reading::new(info.score, value)?;
-    reading.passed = pass_mark.or(info.pass_mark).map(|mark| match info.direction {
-        crate::domain::Direction::Higher => reading.value() >= mark,
-        crate::domain::Direction::Lower => reading.value() <= mark,
-    });
+    reading.passed = pass_mark.or(info.pass_mark).map(|mark| info.direction.reaches(reading.value(), mark));
     Ok(reading)
 }
 
@@ -99,6 +96,14 @@ pub(crate) fn threshold(
         }
         threshold => Ok(threshold),
     }
+}
+
+/// Texts that would take too long to compare.
+pub(crate) fn too_long(what: &str, left: usize, right: usize) -> Failure {
+    let message = format!(
+        "the texts have {left} and {right} {what}, which would take too long to compare: shorten them, or use `contains`, `token_f1` or `bleu`"
+    );
+    Failure::infra(FailureKind::Missing, message)
 }
 
 /// The reference of a case whose evaluator needs one (which [`missing`] has checked).

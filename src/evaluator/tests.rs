@@ -12,15 +12,17 @@ use support::{answer, block, case, context_of, judge_model, models};
 
 /// Settings that build each kind: what its schema requires, and `length`'s bound.
 fn smallest(kind: &Kind) -> Value {
-    let schema = (kind.schema)().to_value();
+    let schema = kind.schema().to_value();
     let mut settings = serde_json::Map::new();
     for key in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         let value = match key {
-            "pattern" => "a",
-            "model" => "judge",
+            "pattern" => json!("a"),
+            "model" => json!("judge"),
+            "of" if kind.info.name == "weighted_mean" => json!({"other": 1}),
+            "of" => json!(["other"]),
             other => panic!("`{}` requires `{other}`: teach this test a value", kind.info.name),
         };
-        settings.insert(key.to_owned(), json!(value));
+        settings.insert(key.to_owned(), value);
     }
     if kind.info.name == "length" {
         settings.insert("min".to_owned(), json!(1));
@@ -31,7 +33,7 @@ fn smallest(kind: &Kind) -> Value {
 fn build(kind: &Kind, settings: Value) -> Result<Ready, Diagnostics> {
     let models = models([("judge", judge_model(support::always("YES")))]);
     let mut diagnostics = Diagnostics::default();
-    let ready = (kind.build)(&block(kind.info.name, settings), &context_of(&models), &mut diagnostics);
+    let ready = kind.build(&block(kind.info.name, settings), &context_of(&models), &mut diagnostics);
     match ready {
         Some(ready) => {
             assert!(!diagnostics.has_errors(), "{} built in spite of errors", kind.info.name);
@@ -44,13 +46,20 @@ fn build(kind: &Kind, settings: Value) -> Result<Ready, Diagnostics> {
     }
 }
 
-fn pure() -> Vec<(&'static Kind, Box<dyn Scorer>)> {
+type Built = Vec<(&'static Kind, Box<dyn Scorer>)>;
+
+/// Every evaluator that computes, built once: checking settings takes longer than scoring.
+static PURE: std::sync::LazyLock<Built> = std::sync::LazyLock::new(|| {
     kinds()
         .filter_map(|kind| match build(kind, smallest(kind)).unwrap().way {
             Way::Pure(scorer) => Some((kind, scorer)),
-            Way::Asking(_) => None,
+            Way::Asking(_) | Way::Composite(_) => None,
         })
         .collect()
+});
+
+fn pure() -> impl Iterator<Item = (&'static Kind, &'static dyn Scorer)> {
+    PURE.iter().map(|(kind, scorer)| (*kind, scorer.as_ref()))
 }
 
 #[test]
@@ -63,7 +72,7 @@ fn every_kind_says_what_it_is() {
         assert!(info.version >= 1, "{}", info.name);
         assert!(info.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), "{}", info.name);
         assert!(info.pass_mark.is_none_or(|mark| info.score.admits(mark)), "{}", info.name);
-        let schema = (kind.schema)().to_value();
+        let schema = kind.schema().to_value();
         assert_eq!(schema["additionalProperties"], json!(false), "{} takes unknown keys", info.name);
         for (key, property) in schema["properties"].as_object().into_iter().flatten() {
             assert!(property["description"].is_string(), "`{key}` of {} has no description", info.name);
@@ -89,13 +98,13 @@ fn every_kind_builds_from_its_smallest_settings_and_refuses_unknown_keys() {
 
 #[test]
 fn every_pass_fail_text_check_can_be_negated() {
-    let case = case("q", Some("same"));
+    let case = case("q", Some("7"));
     for kind in text::KINDS.iter().filter(|kind| kind.info.score == ScoreKind::Binary) {
         let value = |negate: bool| {
             let mut settings = smallest(kind);
             settings["negate"] = json!(negate);
             let Way::Pure(scorer) = build(kind, settings).unwrap().way else { panic!("not pure") };
-            let answer = answer("same", &[]);
+            let answer = answer("7", &[]);
             match scorer.score(Subject { case: &case, answer: &answer, trial: 0 }) {
                 Measurement::Value(reading) => (reading.value(), reading.passed),
                 other => panic!("{}: {other:?}", kind.info.name),
@@ -120,7 +129,7 @@ fn a_missing_reference_is_an_error_and_known_before_the_first_call() {
         };
         assert_eq!(failure.kind, FailureKind::Missing);
     }
-    assert_eq!(with_reference, 7);
+    assert_eq!(with_reference, 17);
     // A value of its own takes the need away.
     let kind = kinds().find(|kind| kind.info.name == "contains").unwrap();
     assert_eq!(unmet(build(kind, json!({"value": "x"})).unwrap().info, &case), None);
@@ -130,7 +139,7 @@ fn a_missing_reference_is_an_error_and_known_before_the_first_call() {
 fn retrieval_does_not_apply_to_a_case_that_expects_nothing() {
     let case = case("q", Some("r"));
     let answer = answer("x", &["c1"]);
-    for (kind, scorer) in pure().into_iter().filter(|(kind, _)| kind.info.needs.contains(&Needs::ExpectedContexts)) {
+    for (kind, scorer) in pure().filter(|(kind, _)| kind.info.needs.contains(&Needs::ExpectedContexts)) {
         let measurement = scorer.score(Subject { case: &case, answer: &answer, trial: 0 });
         assert!(matches!(measurement, Measurement::Skipped(SkipReason::NotApplicable, _)), "{}", kind.info.name);
     }
@@ -171,6 +180,20 @@ fn settings_that_could_never_fail_are_refused() {
         ("length", json!({}), "missing-key"),
         ("length", json!({"min": 3, "max": 2}), "empty-range"),
         ("length", json!({"min": 0}), "empty-range"),
+        ("length", json!({"min": 3, "negate": "yes"}), "wrong-type"),
+        ("correctness", json!({"model": "judge", "negate": true}), "missing-key"),
+        ("starts_with", json!({"value": ""}), "empty-text"),
+        ("ends_with", json!({"value": "a", "values": ["b"]}), "conflicting-keys"),
+        ("numeric", json!({"absolute": -1}), "tolerance-out-of-range"),
+        ("is_json", json!({"schema": {"type": "strnig"}}), "bad-schema"),
+        ("is_json", json!({"schema": {"$ref": "https://example.org/x.json"}}), "bad-schema"),
+        ("is_xml", json!({"elements": ["a..b"]}), "empty-text"),
+        ("citations", json!({"min": 0, "valid": false}), "empty-range"),
+        ("citations", json!({"pattern": "[0-9]+"}), "bad-pattern"),
+        ("set_f1", json!({"separators": [""]}), "empty-text"),
+        ("recall", json!({"overlap": 0.5}), "conflicting-keys"),
+        ("recall", json!({"by": "similarity", "overlap": 0}), "overlap-out-of-range"),
+        ("mrr", json!({"compat": "ragas"}), "conflicting-keys"),
         ("average_precision", json!({"cut_at_k": true, "compat": "llamaindex"}), "conflicting-keys"),
         ("faithfulness", json!({"model": "jduge"}), "unknown-model"),
         ("faithfulness", json!({"model": "judge", "prompt": "no answer"}), "missing-placeholder"),
@@ -183,6 +206,43 @@ fn settings_that_could_never_fail_are_refused() {
         assert_eq!(first.code, code, "{name} {settings}");
         assert!(first.help.is_some(), "{name} {code} has no help");
     }
+}
+
+#[test]
+fn every_kind_can_be_negated_and_says_so_in_its_fingerprint() {
+    for kind in kinds() {
+        let negated = |negate: bool| {
+            let mut settings = smallest(kind);
+            settings["negate"] = json!(negate);
+            if kind.info.name == "correctness" {
+                settings["threshold"] = json!(3);
+            }
+            build(kind, settings).unwrap().spec
+        };
+        let (plain, turned) = (negated(false), negated(true));
+        let settings = &turned.fingerprint.unwrap().0["settings"];
+        assert!(settings.contains("\"negate\":true"), "{}: {settings}", kind.info.name);
+        assert!(plain.fingerprint.unwrap().0["settings"].contains("\"negate\":false"));
+        let mut misspelt = smallest(kind);
+        misspelt["negte"] = json!(true);
+        let problems = build(kind, misspelt).err().unwrap();
+        let slip = problems.iter().find(|problem| problem.code == "unknown-key").unwrap();
+        assert_eq!(slip.help.as_deref(), Some("did you mean `negate`?"), "{}", kind.info.name);
+    }
+}
+
+#[test]
+fn a_graded_score_is_turned_on_its_scale_and_its_threshold_with_it() {
+    let kind = kinds().find(|kind| kind.info.name == "rouge_l").unwrap();
+    let ready = build(kind, json!({"negate": true, "threshold": 0.75})).unwrap();
+    let Way::Pure(scorer) = ready.way else { panic!("not pure") };
+    let case = case("q", Some("a b c d"));
+    let value = |text: &str| match scorer.score(Subject { case: &case, answer: &answer(text, &[]), trial: 0 }) {
+        Measurement::Value(reading) => (reading.value(), reading.passed),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(value("a x y z"), (0.75, Some(true)));
+    assert_eq!(value("a b c d"), (0.0, Some(false)));
 }
 
 #[test]
@@ -205,7 +265,8 @@ fn vd_odd_outputs() {
     let rows: Vec<Value> =
         std::fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(rows.len(), 7);
-    for (kind, scorer) in pure() {
+    // `numeric` needs a number in the reference, and says so.
+    for (kind, scorer) in pure().filter(|(kind, _)| kind.info.name != "numeric") {
         for row in &rows {
             let mut case = case("q", row["expected"].as_str());
             case.expected_contexts = vec![ExpectedContext { id: Some("c1".to_owned()), text: None, gain: 1.0 }];
@@ -258,7 +319,7 @@ proptest! {
             prop_assert_eq!(&measurement, &scorer.score(subject));
             match measurement {
                 Measurement::Value(reading) => prop_assert!(kind.info.score.admits(reading.value())),
-                // `contains` refuses to look for a blank reference.
+                // A blank reference, or one without a number.
                 Measurement::Error(failure) => prop_assert_eq!(failure.kind, FailureKind::Missing),
                 other => prop_assert!(false, "{}: {:?}", kind.info.name, other),
             }

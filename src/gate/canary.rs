@@ -31,6 +31,7 @@ pub(crate) fn apart(run: &Run, state: &BaselineState, policy: &Policy) -> Option
     let of_state = |canaries: bool| match state {
         BaselineState::NotAsked => BaselineState::NotAsked,
         BaselineState::Absent(place) => BaselineState::Absent(place.clone()),
+        BaselineState::Unreachable(why) => BaselineState::Unreachable(why.clone()),
         BaselineState::Broken(why) => BaselineState::Broken(why.clone()),
         BaselineState::Found(baseline) => {
             let cases = baseline.cases.iter().filter(|case| is_canary(&case.target) == canaries).cloned().collect();

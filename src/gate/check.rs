@@ -114,6 +114,16 @@ impl<'b> Checker<'b> {
         Some(declared)
     }
 
+    /// A day of the calendar.
+    pub(crate) fn day(&mut self, at: &str, text: Option<&str>) -> Option<jiff::civil::Date> {
+        let text = text?;
+        let day = text.parse().ok().filter(|_| text.len() == "2026-12-31".len());
+        if day.is_none() {
+            self.push(at, "wrong-type", format!("`{text}` is no day"), "write it as 2026-12-31");
+        }
+        day
+    }
+
     /// The looks of a plan: what the first may spend leaves something for the last (statistics §1.5).
     pub(crate) fn sequential(&mut self, settings: Option<&SequentialSettings>, alpha: f64, breaks: f64) -> Sequential {
         let SequentialSettings { alpha1, phi, extend_on } = settings.cloned().unwrap_or_default();

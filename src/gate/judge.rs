@@ -12,30 +12,36 @@ use super::{
     BaselineState, Policy, broken, canary, headline, max_drop, must_pass, new_errors, not_worse, notes, part, reported,
     selected, single, slices, standing, threshold,
 };
-use crate::domain::{CaseChanges, CaseId, Decision, LooksTaken, Reason, Run, Verdict, VerdictCounts};
+use crate::domain::{BaseRecord, CaseChanges, CaseId, Decision, LooksTaken, Reason, Run, Verdict, VerdictCounts};
 
 /// Decides.
 ///
 /// **Inputs**: a run, what is known about its baseline, and the checked policy.
 /// **Returns** the verdict with every rule's evidence; exit code 0, 1 or 3. A cancelled run is `partial`; its exit code (130,
 /// 143) is the caller's.
-/// Rules come in this order: complete, baseline; per target coverage and new errors; per target and metric the comparison, the
+/// Rules come in this order: complete, policy, baseline; per target coverage and new errors; per target and metric the comparison, the
 /// allowed drop, thresholds, pass rate, single cases, percentile, or the bare level where nothing is asked; metrics that the
 /// baseline has alone; must-pass cases. Slices that gate come after the metrics.
 /// A plan of trials (`run.trials: [1, 3]`) is followed on the trials at hand: look by look until one ends it (statistics §10).
 /// A shard is no run: it is never evaluated here ([`judge_shard`](super::judge_shard)). Of a selection only the selected cases are
 /// compared; the others are missed by no rule.
 pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
-    let Some(apart) = canary::apart(run, baseline, policy) else { return decide(run, baseline, policy) };
+    judge_change(run, baseline, policy, None)
+}
+
+/// As [`judge`], for the run of a proposed change: `base` says whose policy and baseline these are, and how the change's own differ.
+pub fn judge_change(run: &Run, baseline: &BaselineState, policy: &Policy, base: Option<&BaseRecord>) -> Verdict {
+    let policy = &policy.clone().on(run.header.started.as_deref());
+    let Some(apart) = canary::apart(run, baseline, policy) else { return decide(run, baseline, policy, base) };
     let canary::Said { notes, drifted } = apart.said(policy);
-    let mut verdict = decide(&apart.run, &apart.baseline, policy);
+    let mut verdict = decide(&apart.run, &apart.baseline, policy, base);
     verdict.comparable &= !drifted;
     verdict.notes.extend(notes);
     verdict
 }
 
 /// The same without a target whose answers are fixed.
-fn decide(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
+fn decide(run: &Run, baseline: &BaselineState, policy: &Policy, base: Option<&BaseRecord>) -> Verdict {
     let newest = newest(baseline, policy);
     let baseline = newest.as_ref().unwrap_or(baseline);
     let selected = selected::baseline(run, baseline);
@@ -43,7 +49,7 @@ fn decide(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
     let plan = looks::looks(run, baseline, policy);
     for (at, look) in plan.iter().enumerate() {
         let part = look.part(run);
-        let scene = Scene::new(&part, run, baseline, policy, *look);
+        let scene = Scene { base, ..Scene::new(&part, run, baseline, policy, *look) };
         let compared = not_worse::compare(&scene);
         if let Some(ended) = looks::ends(&scene, &compared) {
             let taken = LooksTaken {
@@ -55,7 +61,7 @@ fn decide(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
         }
     }
     // The last look always ends.
-    let scene = Scene::new(run, run, baseline, policy, Look::only(run, policy.alpha));
+    let scene = Scene { base, ..Scene::new(run, run, baseline, policy, Look::only(run, policy.alpha)) };
     conclude(&scene, &not_worse::compare(&scene), None)
 }
 
@@ -69,7 +75,10 @@ fn conclude(scene: &Scene<'_>, compared: &[Compared<'_>], looks: Option<LooksTak
     let reference = scene.reference.as_ref();
     let (source, runs) = match baseline {
         BaselineState::Found(baseline) => (Some(baseline.source.clone()), baseline.runs.clone()),
-        BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => (None, Vec::new()),
+        BaselineState::NotAsked
+        | BaselineState::Absent(_)
+        | BaselineState::Unreachable(_)
+        | BaselineState::Broken(_) => (None, Vec::new()),
     };
     Verdict {
         decision,
@@ -109,6 +118,7 @@ pub(crate) fn verdict(scene: &Scene<'_>, findings: Vec<Finding>) -> Verdict {
         comparable: !findings.iter().any(|finding| finding.comparison.reason == Reason::JudgeMismatch),
         baseline: None,
         baseline_runs: Vec::new(),
+        base: scene.base.cloned(),
         metrics: scene.metrics.iter().map(|(spec, _)| spec.clone()).collect(),
         partial: completion.as_ref().is_none_or(|end| !end.complete),
         selection: header.selection.clone(),
@@ -133,6 +143,7 @@ pub(crate) fn newest(state: &BaselineState, policy: &Policy) -> Option<BaselineS
 
 fn ask(scene: &Scene<'_>, compared: &[Compared<'_>]) -> Vec<Finding> {
     let mut findings = vec![part::alone(scene.run).unwrap_or_else(|| standing::complete(scene))];
+    findings.extend(super::base::finding(scene));
     findings.extend(standing::baseline(scene));
     for (at, sheet) in scene.sheets.iter().enumerate() {
         findings.push(standing::covered(scene, at, sheet));

@@ -100,7 +100,10 @@ fn with_levels(trials: &[u32], plan: &[u32], baseline: &BaselineState, policy: &
 fn mean_alpha(baseline: &BaselineState, policy: &Policy) -> f64 {
     let runs = match baseline {
         BaselineState::Found(baseline) => baseline.runs.len(),
-        BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => 0,
+        BaselineState::NotAsked
+        | BaselineState::Absent(_)
+        | BaselineState::Unreachable(_)
+        | BaselineState::Broken(_) => 0,
     };
     if breaks_decide(runs, policy) { policy.alpha - policy.alpha_breaks } else { policy.alpha }
 }
@@ -117,7 +120,10 @@ fn baseline_trials(baseline: &BaselineState) -> f64 {
             let trials = baseline.runs.iter().map(|run| f64::from(run.trials.max(1))).sum::<f64>();
             trials.max(1.0)
         }
-        BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => 1.0,
+        BaselineState::NotAsked
+        | BaselineState::Absent(_)
+        | BaselineState::Unreachable(_)
+        | BaselineState::Broken(_) => 1.0,
     }
 }
 

@@ -7,6 +7,7 @@
 //! Promise: never green without evidence (security §3); every number as `statistics.md` defines it; same input, same verdict,
 //! whatever the order of the cases.
 
+mod base;
 mod broken;
 mod canary;
 mod check;
@@ -18,6 +19,7 @@ mod flaky;
 mod headline;
 mod judge;
 mod looks;
+mod loosened;
 mod matchup;
 mod max_drop;
 mod must_pass;
@@ -44,12 +46,13 @@ mod word;
 
 pub(crate) use estimate::floor as variance_floor;
 pub use failed::{Fared, fared};
-pub use judge::judge;
+pub use judge::{judge, judge_change};
 pub use looks::{MoreTrials, more_attempts, next_look};
+pub use loosened::{Written, changes, metric_changes};
 pub(crate) use matchup::unit;
 pub(crate) use must_pass::value_passes;
 pub use part::judge_shard;
-pub use policy::{BaselinePolicy, Policy};
+pub use policy::{BaselineFrom, BaselinePolicy, Missing, Policy};
 pub use selectors::Unmatched;
 
 use crate::domain::Baseline;
@@ -61,7 +64,9 @@ pub enum BaselineState {
     NotAsked,
     /// Asked for and not there; the text says where it was looked for.
     Absent(String),
-    /// There and unusable, or not fetchable.
+    /// It may be there, and could not be fetched.
+    Unreachable(String),
+    /// There and unusable.
     Broken(String),
     Found(Box<Baseline>),
 }

@@ -3,7 +3,7 @@
 use super::BaselineState;
 use super::must_pass::{ATTEMPTS, selected, value_passes};
 use super::not_worse::Compared;
-use super::policy::MetricPolicy;
+use super::policy::{MetricPolicy, Missing};
 use super::scene::{Finding, Scene};
 use super::settings::{BreaksSetting, FailOrWarn, InconclusiveSetting};
 use super::trials::TrialsRule;
@@ -25,6 +25,7 @@ pub(crate) fn all(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(super::selected::note(scene.run));
+    notes.extend(super::base::notes(scene));
     notes.extend(without_baseline(scene, findings));
     notes.extend(nothing_decides(scene));
     notes.extend(of_baseline(scene, findings));
@@ -143,9 +144,9 @@ fn nothing_decides(scene: &Scene<'_>) -> Option<String> {
         rules.required() && (limits || rules.percentile.is_some())
     });
     // A baseline that may not be missing is required, whether or not it is there.
-    let baseline = scene.policy.baseline.as_ref().is_some_and(|baseline| !baseline.may_be_missing)
+    let baseline = scene.policy.baseline.as_ref().is_some_and(|baseline| !baseline.may_be_missing())
         || scene.reference.is_some()
-        || matches!(scene.state, BaselineState::Broken(_));
+        || matches!(scene.state, BaselineState::Broken(_) | BaselineState::Unreachable(_));
     let nothing = !any_rule && !baseline && scene.policy.must_pass.is_empty();
     nothing.then(|| "nothing is required of this run: no threshold, no baseline, no must-pass case".to_owned())
 }
@@ -344,8 +345,10 @@ fn tolerances(scene: &Scene<'_>) -> Option<String> {
     if policy.inconclusive == InconclusiveSetting::Pass {
         used.push("inconclusive pass".to_owned());
     }
-    if policy.baseline.as_ref().is_some_and(|baseline| baseline.may_be_missing) {
-        used.push("baseline.missing warn".to_owned());
+    match policy.baseline.as_ref().map(|baseline| baseline.missing) {
+        None | Some(Missing::Fail) => {}
+        Some(Missing::Warn) => used.push("baseline.missing warn".to_owned()),
+        Some(Missing::Seed) => used.push("baseline.missing seed".to_owned()),
     }
     let of = |keep: fn(&super::policy::MetricPolicy) -> bool| {
         let names: Vec<&str> =
@@ -356,7 +359,17 @@ fn tolerances(scene: &Scene<'_>) -> Option<String> {
     if !reported.is_empty() {
         used.push(format!("reported only: {reported}"));
     }
-    let warned = of(|rules| rules.gate && rules.on_fail == FailOrWarn::Warn);
+    for (spec, rules) in scene.metrics.iter().filter(|(_, rules)| rules.gate) {
+        if let Some(day) = rules.shadow_until {
+            let shadow = rules.on_fail == FailOrWarn::Warn;
+            used.push(format!(
+                "{} {} {day}",
+                spec.name,
+                if shadow { "only warns until" } else { "decides: its shadow ended on" }
+            ));
+        }
+    }
+    let warned = of(|rules| rules.gate && rules.on_fail == FailOrWarn::Warn && rules.shadow_until.is_none());
     if !warned.is_empty() {
         used.push(format!("warn only: {warned}"));
     }

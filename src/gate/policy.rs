@@ -4,15 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
 use super::check::Checker;
 use super::quarantine::Quarantine;
+pub use super::settings::Missing;
 use super::settings::{
     BaselineSettings, BreaksSetting, ExtendOn, FailOrWarn, GateSettings, InconclusiveSetting, MetricSettings,
     ModeSetting,
 };
 use super::trials::TrialsRule;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Direction, MetricName, MetricSpec, ScoreKind};
+use crate::domain::{Digest, Direction, MetricName, MetricSpec, ScoreKind};
 use crate::suite::{Block, Draft};
 
 /// Runs that a comparison uses where the suite does not say (statistics §1.5).
@@ -66,14 +71,43 @@ pub(crate) struct SlicePolicy {
 /// Where the baseline is to be found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaselinePolicy {
+    pub from: BaselineFrom,
     /// As the suite names it; `None`: the default place.
     pub path: Option<String>,
+    /// Where it is written, if not where it is read.
+    pub put: Option<String>,
+    /// Sent with every request for it.
+    pub headers: BTreeMap<String, String>,
+    /// The only baseline that may be used.
+    pub digest: Option<Digest>,
     /// Runs to compare with at most, 1 to 10.
     pub runs: usize,
-    /// An absent baseline is allowed: thresholds decide, and the verdict says so.
-    pub may_be_missing: bool,
+    pub missing: Missing,
     /// Older than this counts as missing.
     pub max_age: Option<Duration>,
+}
+
+/// The kind of place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BaselineFrom {
+    /// A file of the checkout.
+    File,
+    /// A file on a branch; `None`: the default branch for it.
+    Git(Option<String>),
+    /// `https://…`, `s3://…`; whether there is a store for it is not known here.
+    Address(String),
+}
+
+impl BaselineFrom {
+    /// As the suite writes it, without what may be secret.
+    pub fn word(&self) -> String {
+        match self {
+            Self::File => "file".to_owned(),
+            Self::Git(None) => "git".to_owned(),
+            Self::Git(Some(branch)) => format!("git:{branch}"),
+            Self::Address(address) => address.split(['?', '#']).next().unwrap_or_default().to_owned(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,6 +133,8 @@ pub(crate) struct MetricPolicy {
     pub(crate) max_drop: Option<f64>,
     pub(crate) gate: bool,
     pub(crate) on_fail: FailOrWarn,
+    /// The last day on which it only warns.
+    pub(crate) shadow_until: Option<Date>,
     pub(crate) mode: ModeSetting,
     pub(crate) trials: TrialsRule,
     pub(crate) pass_rate: Option<f64>,
@@ -126,6 +162,7 @@ impl Default for MetricPolicy {
             max_drop: None,
             gate: true,
             on_fail: FailOrWarn::Fail,
+            shadow_until: None,
             mode: ModeSetting::Confident,
             trials: TrialsRule::Mean,
             pass_rate: None,
@@ -217,6 +254,45 @@ impl Policy {
             .collect()
     }
 
+    /// The same on the day of a run: metrics whose shadow has not ended only warn. Where the day is not known, all of them decide.
+    #[must_use]
+    pub(crate) fn on(mut self, started: Option<&str>) -> Self {
+        let day =
+            started.and_then(|text| text.parse::<Timestamp>().ok()).map(|time| time.to_zoned(TimeZone::UTC).date());
+        for rules in self.metrics.values_mut() {
+            if let (Some(until), Some(day)) = (rules.shadow_until, day)
+                && day <= until
+            {
+                rules.on_fail = FailOrWarn::Warn;
+            }
+        }
+        self
+    }
+
+    /// The same in a pull request, where a baseline that is to be seeded must be there.
+    #[must_use]
+    pub fn of_change(mut self) -> Self {
+        if let Some(baseline) = self.baseline.as_mut().filter(|baseline| baseline.missing == Missing::Seed) {
+            baseline.missing = Missing::Fail;
+        }
+        self
+    }
+
+    /// With the rules that `other` has for metrics which are `new`.
+    #[must_use]
+    pub fn with_rules_of(mut self, other: &Self, new: impl Fn(&str) -> bool) -> Self {
+        for (name, rules) in other.metrics.iter().filter(|(name, _)| new(name)) {
+            self.metrics.entry(Arc::clone(name)).or_insert_with(|| rules.clone());
+        }
+        self
+    }
+
+    /// Whether `must_pass` names the case.
+    pub fn must_pass(&self, id: &str, tags: &[Arc<str>]) -> bool {
+        self.must_pass.ids.iter().any(|named| named == id)
+            || tags.iter().any(|tag| self.must_pass.tags.iter().any(|named| **named == **tag))
+    }
+
     /// What the metrics are, without any rule but their margin.
     pub(crate) fn scales(&self) -> BTreeMap<MetricName, MetricPolicy> {
         let scale = |policy: &MetricPolicy| MetricPolicy {
@@ -284,21 +360,55 @@ impl Policy {
 }
 
 impl BaselinePolicy {
+    /// An absent baseline is allowed: thresholds decide, and the verdict says so.
+    pub fn may_be_missing(&self) -> bool {
+        match self.missing {
+            Missing::Fail => false,
+            Missing::Warn | Missing::Seed => true,
+        }
+    }
+
     /// `None` where no baseline is asked for, or after an error.
     fn checked(settings: BaselineSettings, checker: &mut Checker<'_>) -> Option<Self> {
-        let asked = match settings.from.as_deref() {
-            None | Some("file") => true,
-            Some("none") => false,
-            Some(other) => {
-                checker.push(
-                    "/baseline/from",
-                    "unknown-baseline",
-                    format!("this version cannot take a baseline from `{other}`"),
-                    "use `from: file` with a `path` (a committed file), or `from: none`",
-                );
-                false
-            }
+        let from = match settings.from.as_deref() {
+            None | Some("file") => Some(BaselineFrom::File),
+            Some("none") => None,
+            Some("git") => Some(BaselineFrom::Git(None)),
+            Some(other) => match other.strip_prefix("git:") {
+                Some(branch) => Some(BaselineFrom::Git(Some(branch.to_owned()))),
+                None if other.contains("://") => Some(BaselineFrom::Address(other.to_owned())),
+                None => {
+                    let help = "there are `file`, `git`, `git:BRANCH`, an address such as `https://…` or `s3://bucket/key`, and `none`";
+                    checker.push(
+                        "/baseline/from",
+                        "unknown-baseline",
+                        format!("`{other}` is no place of a baseline"),
+                        help,
+                    );
+                    None
+                }
+            },
         };
+        let address = matches!(from, Some(BaselineFrom::Address(_)));
+        for (key, written, fits) in [
+            ("path", settings.path.is_some(), !address),
+            ("put", settings.put.is_some(), address),
+            ("headers", !settings.headers.is_empty(), address),
+        ] {
+            if written && !fits && from.is_some() {
+                let help = "`path` belongs to `file` and `git`, `put` and `headers` to an address";
+                let message = format!("`{key}` has no meaning for a baseline from there");
+                checker.push(&format!("/baseline/{key}"), "conflicting-keys", message, help);
+            }
+        }
+        let digest = settings.digest.as_deref().and_then(|text| {
+            let digest = Digest::parse(text);
+            if digest.is_none() {
+                let help = "it is the digest that reports show: 32 hexadecimal digits";
+                checker.push("/baseline/digest", "wrong-type", format!("`{text}` is no digest"), help);
+            }
+            digest
+        });
         let runs = settings.runs.unwrap_or(DEFAULT_RUNS as u32);
         if !(1..=10).contains(&runs) {
             checker.push("/baseline/runs", "out-of-range", format!("runs is {runs}"), "a baseline pools 1 to 10 runs");
@@ -311,10 +421,14 @@ impl BaselinePolicy {
             }
             age
         });
-        asked.then(|| Self {
+        Some(Self {
+            from: from?,
             path: settings.path,
+            put: settings.put,
+            headers: settings.headers,
+            digest,
             runs: runs as usize,
-            may_be_missing: settings.missing.unwrap_or_default() == FailOrWarn::Warn,
+            missing: settings.missing.unwrap_or_default(),
             max_age,
         })
     }
@@ -352,6 +466,7 @@ impl MetricPolicy {
             max_drop: settings.max_drop,
             gate: settings.gate.unwrap_or(default.gate),
             on_fail: settings.on_fail.unwrap_or_default(),
+            shadow_until: checker.day(&format!("{at}/shadow_until"), settings.shadow_until.as_deref()),
             mode: settings.mode.unwrap_or_default(),
             trials: checker.trials(&at, settings),
             pass_rate: settings.pass_rate.as_ref().and_then(|rate| rate.min),

@@ -59,6 +59,15 @@ struct Entry {
 }
 
 impl Quarantine {
+    /// Each entry with what it excuses, to tell two lists apart.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let words = |entry: &Entry| {
+            let metric = entry.metric.as_deref().unwrap_or("all metrics");
+            format!("case {} excused from {metric} until {}", entry.case, entry.until)
+        };
+        self.0.iter().map(words).collect()
+    }
+
     pub(crate) fn checked(settings: QuarantineSettings, known: &[MetricSpec], checker: &mut Checker<'_>) -> Self {
         let QuarantineSettings { max, cases } = settings;
         let most = max.unwrap_or(MOST);

@@ -7,7 +7,7 @@ use super::policy::{MetricPolicy, Policy};
 use super::settings::{FailOrWarn, InconclusiveSetting};
 use super::sheet::{Sheet, sheets};
 use crate::domain::{
-    Baseline, CaseId, Comparison, MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, Run, Severity,
+    BaseRecord, Baseline, CaseId, Comparison, MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, Run, Severity,
 };
 use crate::stats::Ratio;
 
@@ -20,6 +20,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) look: Look,
     pub(crate) policy: &'a Policy,
     pub(crate) state: &'a BaselineState,
+    /// What a proposed change is judged by.
+    pub(crate) base: Option<&'a BaseRecord>,
     /// The run's metrics as the policy sees them, and the rules of each.
     pub(crate) metrics: Vec<(MetricSpec, MetricPolicy)>,
     pub(crate) sheets: Vec<Sheet<'a>>,
@@ -52,13 +54,16 @@ impl<'a> Scene<'a> {
         let mut sheets = sheets(run, &metrics);
         policy.quarantine.apply(run, &mut sheets, &metrics);
         let (reference, unusable) = match state {
-            BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => (None, None),
+            BaselineState::NotAsked
+            | BaselineState::Absent(_)
+            | BaselineState::Unreachable(_)
+            | BaselineState::Broken(_) => (None, None),
             BaselineState::Found(baseline) => match unfit(run, baseline, policy) {
                 Some(why) => (None, Some(why)),
                 None => (Some(Reference::build(baseline, &sheets, policy)), None),
             },
         };
-        Self { run, whole, look, policy, state, metrics, sheets, reference, unusable }
+        Self { run, whole, look, policy, state, base: None, metrics, sheets, reference, unusable }
     }
 
     /// The level of the mean guard: all of alpha unless the break guard can fail the build (statistics §8.1).
@@ -154,6 +159,10 @@ fn undecided(reason: Reason, policy: &Policy) -> Severity {
         | Reason::JudgeMismatch
         | Reason::NoBaseline
         | Reason::BaselineUnusable
+        | Reason::BaselineUnreachable
+        | Reason::PolicyKept
+        | Reason::PolicyLoosened
+        | Reason::BaseUnknown
         | Reason::NoCases
         | Reason::NoScores
         | Reason::Incomplete

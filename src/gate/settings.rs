@@ -65,6 +65,8 @@ pub(crate) struct MetricSettings {
     pub gate: Option<bool>,
     /// `warn`: a violated rule of this metric is said and does not fail the build. Default `fail`.
     pub on_fail: Option<FailOrWarn>,
+    /// Up to this day (`2026-12-31`, in UTC) as `on_fail: warn`; from the next day on it fails the build.
+    pub shadow_until: Option<String>,
     /// How `min`, `max` and `pass_rate` are read. `confident` (default): violated where even the upper end of the interval
     /// misses; with fewer than 20 scored cases no interval can decide, and the value itself does. `point`: the value itself.
     /// `strict`: violated unless the whole interval is on the right side. `exact`: as `confident`, by Clopper and Pearson.
@@ -163,16 +165,38 @@ pub(crate) struct PercentileSettings {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct BaselineSettings {
-    /// `file` (default) or `none`.
+    /// `file` (default): a committed file. `git` or `git:BRANCH`: a file on a branch of its own (default `scoregate-baselines`). An
+    /// address: `https://…` (pre-signed or with `headers`), `s3://bucket/key`, `gs://bucket/key`, `az://container/key`. `none`: nothing
+    /// is compared.
     pub from: Option<String>,
-    /// The baseline file, relative to the suite.
+    /// The baseline file: relative to the suite, or in the branch of `from: git`.
     pub path: Option<String>,
+    /// Where `scoregate baseline update` writes, if it is another address than `from`: a pre-signed address for PUT.
+    pub put: Option<String>,
+    /// Headers for `from: https://…`, such as `Authorization: "Bearer ${TOKEN}"`.
+    pub headers: BTreeMap<String, String>,
+    /// The digest of the only baseline that may be used (32 hexadecimal digits, as reports show it).
+    pub digest: Option<String>,
     /// How many accepted runs to compare with, 1 to 10. Default 5.
     pub runs: Option<u32>,
-    /// What an absent baseline does: `fail` (default, exit code 3) or `warn` (thresholds decide).
-    pub missing: Option<FailOrWarn>,
+    /// What an absent baseline does: `fail` (default, exit code 3), `warn` (thresholds decide) or `seed` (as `warn` on branches, so that a
+    /// first run can be accepted there, and as `fail` in pull requests). One that cannot be fetched or is damaged is always exit code 3.
+    pub missing: Option<Missing>,
     /// A baseline older than this counts as missing: `30d`, `12h`, `2w`.
     pub max_age: Option<String>,
+}
+
+/// What an absent baseline does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Missing {
+    /// Nothing can vouch for the run.
+    #[default]
+    Fail,
+    /// Thresholds decide.
+    Warn,
+    /// Thresholds decide, except in pull requests.
+    Seed,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]

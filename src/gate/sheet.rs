@@ -91,20 +91,19 @@ impl Sheet<'_> {
         share(self.column(metric))
     }
 
-    /// The trials of one metric that were to be scored, each by itself: a case with one score of three is measured, and two thirds of its
-    /// evidence are not there.
-    pub(crate) fn tried(&self, metric: usize, spec: &MetricSpec) -> Vec<Measured> {
-        let cells = self.rows.iter().flat_map(|row| &row.trials).filter_map(|trial| cell(trial, metric));
-        cells
-            .map(|cell| match cell {
-                Cell::Value { value, .. } if !spec.kind.admits(value) => Measured::Error(FailureKind::NotAScore),
-                Cell::Value { value, .. } => CaseMean::of(&[value]).map_or(Measured::Left, Measured::Score),
-                Cell::Error { kind, .. } => Measured::Error(kind),
-                Cell::Unusable { kind } => Measured::Unusable(kind),
-                Cell::Skipped(SkipReason::NotApplicable) => Measured::NotApplicable,
-                Cell::Skipped(_) => Measured::Left,
-            })
-            .collect()
+    /// (cases with a score in half of their trials at least, cases with a score) of one metric: one answer of three is not the evidence of
+    /// three, though what is missing of a case's trials is made up for by the others (statistics §13.3).
+    pub(crate) fn well_tried(&self, metric: usize, spec: &MetricSpec) -> (u64, u64) {
+        let mut well = (0, 0);
+        for (row, found) in self.rows.iter().zip(self.column(metric)) {
+            let planned = row.trials.iter().filter_map(|trial| cell(trial, metric));
+            let planned = planned.filter(|cell| *cell != Cell::Skipped(SkipReason::NotApplicable)).count();
+            if found.score().is_some() {
+                well.0 += u64::from(trial_scores(row, metric, spec).len().saturating_mul(2) >= planned);
+                well.1 += 1;
+            }
+        }
+        well
     }
 
     /// Why cells of one metric have no score: `3 timeout, 1 auth`, the most frequent first.

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashSet};
 use jiff::Timestamp;
 
 use super::BaselineState;
-use super::policy::Policy;
+use super::policy::{BaselinePolicy, Policy};
 use super::scene::{Finding, Scene, Unusable, at_least, coverage};
-use super::sheet::{Sheet, grouped, share};
+use super::sheet::{Sheet, grouped};
 use super::word::{capital, names};
 use crate::domain::{Baseline, Bound, MetricName, Reason, RuleKind, RuleVerdict, Run, Severity};
 use crate::text::number::counted;
@@ -70,7 +70,7 @@ fn incomplete(scene: &Scene<'_>, cases: u64) -> Option<(Reason, String)> {
 /// The baseline that was asked for; `None` where none was.
 pub(crate) fn baseline(scene: &Scene<'_>) -> Option<Finding> {
     let new = |verdict, reason| Finding::new(RuleKind::Baseline, "", "", verdict, reason);
-    let allowed = scene.policy.baseline.as_ref().is_some_and(|baseline| baseline.may_be_missing);
+    let allowed = scene.policy.baseline.as_ref().is_some_and(BaselinePolicy::may_be_missing);
     let absent = if allowed { Severity::Warn } else { Severity::Block };
     let not_evaluated = RuleVerdict::NotEvaluated;
     let broken = |why: &str| {
@@ -90,6 +90,15 @@ pub(crate) fn baseline(scene: &Scene<'_>) -> Option<Finding> {
             let explanation =
                 format!("NO BASELINE ({place}). {next}. Accept a run as baseline with scoregate baseline update.");
             Some(new(not_evaluated, Reason::NoBaseline).with_severity(absent).saying(text, explanation))
+        }
+        BaselineState::Unreachable(why) => {
+            let text = format!("the baseline could not be fetched: {why}");
+            let explanation = format!(
+                "{}. Whether it is there is not known, so it is not taken for missing. Run again.",
+                capital(&text)
+            );
+            let finding = new(not_evaluated, Reason::BaselineUnreachable).with_severity(Severity::Block);
+            Some(finding.saying(text, explanation))
         }
         BaselineState::Broken(why) => Some(broken(why)),
         BaselineState::Found(baseline) => Some(match &scene.unusable {
@@ -155,13 +164,11 @@ pub(crate) fn covered(scene: &Scene<'_>, at: usize, sheet: &Sheet<'_>) -> Findin
         } else if !at_least(of_metric, out_of, scene.policy.min_measured) {
             gaps.add(format!("only {of_metric} of {out_of} measured for "), name, troubles);
         } else {
-            let tried = sheet.tried(metric, spec);
-            let (scored, all) = share(&tried);
-            if at_least(scored, all, scene.policy.min_measured) {
+            let (well, all) = sheet.well_tried(metric, spec);
+            if at_least(well, all, scene.policy.min_measured) {
                 continue;
             }
-            let troubles = grouped(tried.iter().filter_map(|cell| cell.trouble()));
-            gaps.add(format!("only {scored} of {all} trials measured for "), name, format!(" ({troubles})"));
+            gaps.add(format!("only {well} of {all} cases have a score in half of their trials for "), name, troubles);
         }
         worst = worst.max_by_effect(if rules.required() { Severity::Block } else { Severity::Warn });
         reason = if of_metric == 0 { Reason::NoScores } else { Reason::Coverage };

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::{Attempt, BoxFuture, Rejection, Response};
+use crate::domain::FailureKind;
 
 /// How a call gets to its server.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +42,8 @@ pub struct Patience {
     pub max_wait: Duration,
     /// The longest pause between two looks at a batch.
     pub poll: Duration,
+    /// A batch whose submission was not answered may show in the provider's list this much later.
+    pub appears: Duration,
 }
 
 /// One request of a batch.
@@ -60,6 +63,51 @@ pub struct Sought {
     /// When it was submitted at the earliest, in seconds since 1970.
     pub since: i64,
     pub requests: usize,
+}
+
+/// Why a submission has no id.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NotSubmitted {
+    /// No batch was made, and none will appear.
+    Refused(Rejection),
+    /// A batch may have been made: the answer was lost on its way, or does not say.
+    Unknown(Rejection),
+}
+
+impl NotSubmitted {
+    /// What the rejection of the request that makes a batch says about the batch: only a provider's plain no is one. A success status
+    /// with an answer that cannot be read is none, and a server in trouble may have got further than it knows.
+    pub fn of(rejection: Rejection) -> Self {
+        match rejection.kind {
+            FailureKind::RateLimited
+            | FailureKind::Quota
+            | FailureKind::Auth
+            | FailureKind::NotFound
+            | FailureKind::BadRequest
+            | FailureKind::Redirect
+            | FailureKind::Filtered
+            // It was not even sent.
+            | FailureKind::Forbidden
+            | FailureKind::Budget
+            | FailureKind::Cancelled
+            | FailureKind::Internal
+            | FailureKind::NotRecorded => Self::Refused(rejection),
+            FailureKind::Timeout
+            | FailureKind::Connection
+            | FailureKind::Truncated
+            | FailureKind::Server
+            | FailureKind::Malformed
+            | FailureKind::Empty
+            | FailureKind::Declined
+            | FailureKind::Unusable
+            | FailureKind::Command
+            | FailureKind::Missing
+            | FailureKind::NotAScore
+            | FailureKind::InBatch
+            | FailureKind::NoAnswer
+            | FailureKind::Recorded => Self::Unknown(rejection),
+        }
+    }
 }
 
 /// Where a batch stands.
@@ -93,13 +141,13 @@ pub trait BatchApi: fmt::Debug + Send + Sync {
     /// Submits a batch; returns its id.
     ///
     /// # Errors
-    /// With the class `Retry` it is not known whether the provider took it.
+    /// [`NotSubmitted`]: whether there may be a batch all the same.
     fn submit<'a>(
         &'a self,
         outside: &'a dyn Attempt,
         tag: &'a str,
         items: &'a [BatchItem],
-    ) -> BoxFuture<'a, Result<String, Rejection>>;
+    ) -> BoxFuture<'a, Result<String, NotSubmitted>>;
 
     /// Ids of batches that may be the one sought, the likeliest first; only the ids in its results tell for sure.
     ///

@@ -170,9 +170,10 @@ async fn complete(call: &Call, answer: reqwest::Response, address: &str) -> Resu
 
 /// The headers that somebody reads, with lower-case names; cookies and the like are dropped.
 fn kept_headers(headers: &HeaderMap) -> Vec<(String, String)> {
-    const KEPT: [&str; 8] = [
+    const KEPT: [&str; 9] = [
         "content-type",
         "date",
+        "etag",
         "retry-after",
         "retry-after-ms",
         "x-should-retry",

@@ -9,6 +9,8 @@
 //!            └────► process ─► group, capture       └─► broken, classify (error_body, words, rate_hint, excerpt) ─► Rejection
 //! ```
 //!
+//! Git is asked as a program too ([`Git`]), for what a repository holds and not for answers.
+//!
 //! Calls of judges may also go by batch ([`Route`], [`BatchApi`]): the provider's room knows how, the engine when.
 //!
 //! Promise: what the reader accepted was complete (length, chunks, checksum) and arrived within its deadline; credentials go to the
@@ -25,6 +27,7 @@ mod client;
 mod connect;
 mod error_body;
 mod excerpt;
+mod git;
 mod group;
 mod issuer;
 mod process;
@@ -39,12 +42,15 @@ mod words;
 pub(crate) mod tests;
 
 pub use address::{AddressError, check_address, shown};
-pub use batch::{BATCH_HEADER, BatchApi, BatchItem, BatchLimits, BatchStatus, ItemResult, Patience, Route, Sought};
+pub use batch::{
+    BATCH_HEADER, BatchApi, BatchItem, BatchLimits, BatchStatus, ItemResult, NotSubmitted, Patience, Route, Sought,
+};
 pub use body::BODY_LIMIT;
 pub use call::{Accept, Attempt, BoxFuture, Deadlines, Dialect, Rejection};
 pub use call::{Call, CommandRequest, Expected, HttpRequest, Purpose, Receipt, Request, Response, Transport, exchange};
 pub use classify::{classify, classify_error_object};
 pub use client::Client;
+pub use git::{Ended, Git, GitError, Object, Remote, is_commit, is_ref_name};
 pub use process::{OUTPUT_LIMIT, STDERR_LIMIT, child_environment};
 pub use rate_hint::rate_hint;
 pub use redirect::is_credential_header;

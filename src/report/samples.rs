@@ -193,6 +193,7 @@ pub(super) fn blank() -> Sample {
             by: None,
             trials: 1,
         }],
+        base: None,
         metrics: header.metrics.clone(),
         partial: false,
         selection: None,

@@ -84,6 +84,7 @@ pub fn rule(rule: &Comparison) -> String {
         RuleKind::Coverage => "enough measured".to_owned(),
         RuleKind::NewErrors => "no new errors".to_owned(),
         RuleKind::Baseline => "baseline".to_owned(),
+        RuleKind::Policy => "policy not loosened".to_owned(),
         RuleKind::Complete => "run complete".to_owned(),
         RuleKind::Reported => "nothing".to_owned(),
     }
@@ -106,6 +107,7 @@ pub fn finding(rule: &Comparison) -> String {
             RuleKind::MaxDrop => "dropped too far",
             RuleKind::MustPass | RuleKind::EachCase => "cases failed",
             RuleKind::NewErrors => "new errors",
+            RuleKind::Policy => "loosened",
             _ => "missed",
         },
         RuleVerdict::Inconclusive if rule.reason == Reason::Identical => "identical",
@@ -116,6 +118,8 @@ pub fn finding(rule: &Comparison) -> String {
         },
         RuleVerdict::NotEvaluated => match rule.reason {
             Reason::NoBaseline => "no baseline",
+            Reason::BaselineUnreachable => "not fetched",
+            Reason::BaseUnknown => "base unknown",
             Reason::JudgeMismatch => "not comparable",
             _ => "not evaluated",
         },
@@ -143,6 +147,7 @@ pub fn check(kind: RuleKind) -> &'static str {
         RuleKind::Coverage => "enough was measured",
         RuleKind::NewErrors => "no new errors",
         RuleKind::Baseline => "baseline found",
+        RuleKind::Policy => "policy as on the base branch",
         RuleKind::Complete => "run complete",
         RuleKind::Reported => "level reported",
     }
@@ -162,6 +167,7 @@ pub fn rule_key(kind: RuleKind) -> &'static str {
         RuleKind::Coverage => "coverage",
         RuleKind::NewErrors => "new_errors",
         RuleKind::Baseline => "baseline",
+        RuleKind::Policy => "policy",
         RuleKind::Complete => "complete",
         RuleKind::Reported => "reported",
     }
@@ -189,6 +195,9 @@ pub fn remedy(kind: FailureKind) -> Option<&'static str> {
         FailureKind::Redirect => "use the final address, or allow redirects",
         FailureKind::Forbidden => "use an address that may be called",
         FailureKind::Cancelled => "run again; what was paid for is kept",
+        FailureKind::InBatch => {
+            "run again once the provider has ended the batch, or raise `batch.max_wait`; its answers are not paid for again"
+        }
         FailureKind::NotRecorded => "record again what changed: `--record FILE --record-mode new-episodes`",
         FailureKind::BadRequest
         | FailureKind::NotAScore

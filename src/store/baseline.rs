@@ -1,23 +1,20 @@
 //! The baseline file: one header line, then one line per case and target, sorted, so that a diff shows which cases moved.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 use super::first_line::FirstLine;
-use super::lines::{json_problem, open};
+use super::lines::json_problem;
+use super::place::read_file as read;
 use crate::domain::{Baseline, BaselineCase, BaselineRun, BaselineSource, Digest, MetricName, MetricSpec};
 
 /// Version of the format.
 pub const BASELINE_SCHEMA: u64 = 1;
 /// What the first line says the file is.
 pub(super) const KIND: &str = "baseline";
-/// Bytes of a baseline file at most: a named limit, so that a wrong file cannot fill the memory.
-const FILE_LIMIT: u64 = 256 * 1024 * 1024;
-
 #[derive(Serialize, Deserialize)]
 struct HeaderLine {
     #[serde(rename = "type")]
@@ -101,10 +98,17 @@ pub fn render_baseline(baseline: &Baseline) -> Result<String, StoreError> {
 /// # Errors
 /// `Absent`, `Io`, `Newer`, or `Corrupt` with the line; the file is left as it is.
 pub fn read_baseline(path: &Path, place: &str) -> Result<Baseline, StoreError> {
+    parse_baseline(&read(path)?, path, place)
+}
+
+/// As [`read_baseline`], from bytes that were read already. `path` is for messages, `place` for reports.
+///
+/// # Errors
+/// `Newer`, or `Corrupt` with the line.
+pub fn parse_baseline(bytes: &[u8], path: &Path, place: &str) -> Result<Baseline, StoreError> {
     let corrupt =
         |line: usize, problem: String| StoreError::Corrupt { path: path.to_owned(), line: line as u64, problem };
-    let bytes = read(path)?;
-    let text = std::str::from_utf8(&bytes).map_err(|_| corrupt(0, "the file is not UTF-8".to_owned()))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| corrupt(0, "the file is not UTF-8".to_owned()))?;
     let mut lines = text.lines().enumerate();
     let (_, first) = lines.next().ok_or_else(|| corrupt(0, "the file is empty".to_owned()))?;
     let version: FirstLine = serde_json::from_str(first).map_err(|error| {
@@ -133,19 +137,8 @@ pub fn read_baseline(path: &Path, place: &str) -> Result<Baseline, StoreError> {
         let problem = format!("{} cases were written, {} are there", header.cases, cases.len());
         return Err(corrupt(cases.len() + 1, problem));
     }
-    let source = BaselineSource { place: place.to_owned(), digest: Some(Digest::of([&bytes])) };
+    let source = BaselineSource { place: place.to_owned(), digest: Some(Digest::of([bytes])) };
     Ok(Baseline { source, suite: header.suite, runs: header.runs, metrics: header.metrics, cases })
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
-    let mut bytes = Vec::new();
-    let read = open(path)?.take(FILE_LIMIT + 1).read_to_end(&mut bytes);
-    let read = read.map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
-    if read as u64 > FILE_LIMIT {
-        let problem = format!("the file is larger than {FILE_LIMIT} bytes, the limit of a baseline");
-        return Err(StoreError::Corrupt { path: path.to_owned(), line: 0, problem });
-    }
-    Ok(bytes)
 }
 
 fn check_header(header: &HeaderLine) -> Result<(), String> {

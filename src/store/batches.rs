@@ -5,15 +5,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
+use super::ledger::{Ledger, Patience, failure};
 use super::{Lock, StoreError};
 
 /// Version of the tables.
-const SCHEMA: i64 = 1;
-/// Providers keep results for about a month; what is older cannot be fetched.
-const LONGEST_KEPT: i64 = 29 * 24 * 3600;
+const SCHEMA: i64 = 2;
+/// Providers keep results for about a month; what is older cannot be fetched. In microseconds.
+const LONGEST_KEPT: i64 = 29 * 24 * 3600 * 1_000_000;
 
 /// A batch as it is remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,10 +25,12 @@ pub struct Remembered {
     /// The provider's; `None` where the submission was cut off before its answer.
     pub id: Option<String>,
     pub endpoint: String,
-    /// Seconds since 1970, just before it was submitted.
-    pub since: i64,
-    /// Of all calls in it.
+    /// Microseconds since 1970, just before the last attempt at submitting it.
+    pub since_us: i64,
+    /// Of calls in it whose answers have not arrived yet.
     pub keys: Vec<[u8; 32]>,
+    /// All calls that were submitted in it.
+    pub requests: usize,
 }
 
 /// The batches of one ledger, held by one run.
@@ -34,33 +38,36 @@ pub struct Remembered {
 pub struct Batches {
     path: PathBuf,
     connection: Mutex<Connection>,
+    patience: Patience,
     _alone: Lock,
 }
 
 impl Batches {
-    /// Opens the tables in the ledger's file, which is there already; what can no longer be of use is dropped.
+    /// Opens the tables in the ledger's file; what can no longer be of use is dropped. A locked file is waited for as the ledger does,
+    /// in a hurry too.
     ///
     /// # Errors
     /// `Busy` where another run holds them, `Newer`, `Ledger`.
-    pub fn open(ledger: &Path, now: i64) -> Result<Self, StoreError> {
-        let mut beside = ledger.as_os_str().to_owned();
+    pub fn open(ledger: &Ledger, now_us: i64) -> Result<Self, StoreError> {
+        let (path, patience) = (ledger.path(), ledger.patience().clone());
+        let mut beside = path.as_os_str().to_owned();
         beside.push(".batches.lock");
         let beside = Path::new(&beside);
-        let broken = |problem: String| StoreError::Ledger { path: ledger.to_owned(), problem };
         if beside.is_symlink() {
-            return Err(broken(format!("{} is a link, which may lead anywhere; remove it", beside.display())));
+            let problem = format!("{} is a link, which may lead anywhere; remove it", beside.display());
+            return Err(StoreError::Ledger { path: path.to_owned(), problem });
         }
         let alone = Lock::try_hold(beside)?;
-        let fail = |error: rusqlite::Error| broken(error.to_string());
-        let mut connection = Connection::open(ledger).map_err(fail)?;
-        match prepare(&mut connection, now).map_err(fail)? {
+        let fail = |error: rusqlite::Error| failure(path, &error);
+        let mut connection = Connection::open(path).map_err(fail)?;
+        match patience.wait(|| prepare(&mut connection, now_us)).map_err(fail)? {
             SCHEMA => {}
             found => {
                 let (found, known) = (found.unsigned_abs(), SCHEMA.unsigned_abs());
-                return Err(StoreError::Newer { path: ledger.to_owned(), found, known });
+                return Err(StoreError::Newer { path: path.to_owned(), found, known });
             }
         }
-        Ok(Self { path: ledger.to_owned(), connection: Mutex::new(connection), _alone: alone })
+        Ok(Self { path: path.to_owned(), connection: Mutex::new(connection), patience, _alone: alone })
     }
 
     /// What earlier runs left, the oldest first.
@@ -69,11 +76,13 @@ impl Batches {
     /// `Ledger`.
     pub fn remembered(&self) -> Result<Vec<Remembered>, StoreError> {
         self.with(|connection| {
-            let mut statement = connection.prepare("SELECT tag, id, endpoint, since FROM batch ORDER BY since, tag")?;
+            let mut statement =
+                connection.prepare("SELECT tag, id, endpoint, since_us, requests FROM batch ORDER BY since_us, tag")?;
             let mut found: Vec<Remembered> = statement
                 .query_map([], |row| {
-                    let (tag, id, endpoint, since) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-                    Ok(Remembered { tag, id, endpoint, since, keys: Vec::new() })
+                    let requests = usize::try_from(row.get::<_, i64>(4)?).unwrap_or_default();
+                    let (tag, id, endpoint, since_us) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+                    Ok(Remembered { tag, id, endpoint, since_us, keys: Vec::new(), requests })
                 })?
                 .collect::<rusqlite::Result<_>>()?;
             let mut statement = connection.prepare("SELECT key FROM batch_call WHERE tag = ?1 ORDER BY key")?;
@@ -91,11 +100,12 @@ impl Batches {
     /// # Errors
     /// `Ledger`: it must not be submitted then.
     pub fn begin(&self, batch: &Remembered) -> Result<(), StoreError> {
+        let requests = i64::try_from(batch.requests).unwrap_or(i64::MAX);
         self.with(|connection| {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             transaction.execute(
-                "INSERT INTO batch (tag, id, endpoint, since) VALUES (?1, ?2, ?3, ?4)",
-                params![batch.tag, batch.id, batch.endpoint, batch.since],
+                "INSERT INTO batch (tag, id, endpoint, since_us, requests) VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![batch.tag, batch.id, batch.endpoint, batch.since_us, requests],
             )?;
             {
                 let mut statement =
@@ -105,6 +115,16 @@ impl Batches {
                 }
             }
             transaction.commit()
+        })
+    }
+
+    /// Another attempt at submitting a batch begins; on disk when this returns.
+    ///
+    /// # Errors
+    /// `Ledger`: it must not be submitted again then.
+    pub fn renew(&self, tag: &str, since_us: i64) -> Result<(), StoreError> {
+        self.with(|connection| {
+            connection.execute("UPDATE batch SET since_us = ?2 WHERE tag = ?1", params![tag, since_us]).map(|_| ())
         })
     }
 
@@ -131,106 +151,76 @@ impl Batches {
         })
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    /// Several may wait for their turn, all from the same moment on.
+    fn with<T>(&self, mut work: impl FnMut(&mut Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let begun = Instant::now();
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        work(&mut connection)
-            .map_err(|error| StoreError::Ledger { path: self.path.clone(), problem: error.to_string() })
+        self.patience.wait_since(begun, || work(&mut connection)).map_err(|error| failure(&self.path, &error))
     }
 }
 
+/// Whether batches are remembered in a ledger's file, which may have no tables for them.
+pub(super) fn any(connection: &Connection) -> rusqlite::Result<bool> {
+    let count = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0));
+    if count("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'batch'")? == 0 {
+        return Ok(false);
+    }
+    Ok(count("SELECT count(*) FROM batch")? > 0)
+}
+
 /// Makes and tidies the tables; returns their version. Tables of a later version are left as they are.
-fn prepare(connection: &mut Connection, now: i64) -> rusqlite::Result<i64> {
-    connection.busy_timeout(std::time::Duration::from_secs(30))?;
+fn prepare(connection: &mut Connection, now_us: i64) -> rusqlite::Result<i64> {
+    Patience::prepare(connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch("CREATE TABLE IF NOT EXISTS batch_version (version INTEGER NOT NULL)")?;
     let version: Option<i64> = transaction.query_row("SELECT max(version) FROM batch_version", [], |row| row.get(0))?;
     match version {
-        None => {
-            transaction.execute("INSERT INTO batch_version (version) VALUES (?1)", [SCHEMA])?;
-            transaction.execute_batch(
-                "CREATE TABLE batch (tag TEXT PRIMARY KEY NOT NULL, id TEXT, endpoint TEXT NOT NULL, since INTEGER NOT NULL);
-                 CREATE TABLE batch_call (key BLOB PRIMARY KEY NOT NULL, tag TEXT NOT NULL) WITHOUT ROWID;",
-            )?;
+        None => make(&transaction)?,
+        Some(1) => {
+            take_over_version_1(&transaction)?;
+            tidy(&transaction, now_us)?;
         }
-        Some(SCHEMA) => {
-            // What is kept was paid for and arrived.
-            transaction.execute("DELETE FROM batch_call WHERE key IN (SELECT key FROM call)", [])?;
-            transaction.execute("DELETE FROM batch WHERE since < ?1", [now.saturating_sub(LONGEST_KEPT)])?;
-            transaction.execute("DELETE FROM batch WHERE tag NOT IN (SELECT tag FROM batch_call)", [])?;
-            transaction.execute("DELETE FROM batch_call WHERE tag NOT IN (SELECT tag FROM batch)", [])?;
-        }
+        Some(SCHEMA) => tidy(&transaction, now_us)?,
         Some(later) => return Ok(later),
     }
     transaction.commit()?;
     Ok(SCHEMA)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::{Bill, Kept, Ledger};
-
-    const NOW: i64 = 1_800_000_000;
-
-    fn batch(tag: &str, keys: &[u8], since: i64) -> Remembered {
-        let keys = keys.iter().map(|at| [*at; 32]).collect();
-        Remembered { tag: tag.to_owned(), id: None, endpoint: "judge".to_owned(), since, keys }
-    }
-
-    fn place() -> (tempfile::TempDir, PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ledger.sqlite");
-        drop(Ledger::open(&path).unwrap());
-        (folder, path)
-    }
-
-    #[test]
-    fn a_batch_is_remembered_with_and_without_its_id_until_it_is_forgotten() {
-        let (_folder, path) = place();
-        let batches = Batches::open(&path, NOW).unwrap();
-        batches.begin(&batch("a", &[1, 2], NOW)).unwrap();
-        batches.begin(&batch("b", &[3], NOW + 1)).unwrap();
-        batches.submitted("b", "batch_b").unwrap();
-        drop(batches);
-        let batches = Batches::open(&path, NOW).unwrap();
-        let b = Remembered { id: Some("batch_b".to_owned()), ..batch("b", &[3], NOW + 1) };
-        assert_eq!(batches.remembered().unwrap(), [batch("a", &[1, 2], NOW), b.clone()]);
-        batches.forget("a").unwrap();
-        assert_eq!(batches.remembered().unwrap(), [b]);
-    }
-
-    #[tokio::test]
-    async fn what_arrived_or_is_too_old_is_not_waited_for() {
-        let (_folder, path) = place();
-        let batches = Batches::open(&path, NOW).unwrap();
-        batches.begin(&batch("half", &[1, 2], NOW)).unwrap();
-        batches.begin(&batch("whole", &[3], NOW)).unwrap();
-        batches.begin(&batch("old", &[4], NOW - LONGEST_KEPT - 1)).unwrap();
-        drop(batches);
-        let ledger = Ledger::open(&path).unwrap();
-        let kept =
-            Kept { status: 200, headers: "[]".to_owned(), body: Vec::new(), latency_us: 0, bill: Bill::default() };
-        ledger.put([1; 32], kept.clone()).await.unwrap();
-        ledger.put([3; 32], kept).await.unwrap();
-        let batches = Batches::open(&path, NOW).unwrap();
-        assert_eq!(batches.remembered().unwrap(), [batch("half", &[2], NOW)]);
-    }
-
-    #[test]
-    fn one_run_at_a_time_waits_for_batches() {
-        let (_folder, path) = place();
-        let first = Batches::open(&path, NOW).unwrap();
-        assert!(matches!(Batches::open(&path, NOW), Err(StoreError::Busy { .. })));
-        drop(first);
-        Batches::open(&path, NOW).unwrap();
-    }
-
-    #[test]
-    fn tables_of_a_later_version_are_refused_and_left_alone() {
-        let (_folder, path) = place();
-        drop(Batches::open(&path, NOW).unwrap());
-        Connection::open(&path).unwrap().execute("UPDATE batch_version SET version = 2", []).unwrap();
-        assert!(matches!(Batches::open(&path, NOW), Err(StoreError::Newer { found: 2, known: 1, .. })));
-    }
+fn make(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction.execute("INSERT INTO batch_version (version) VALUES (?1)", [SCHEMA])?;
+    transaction.execute_batch(
+        "CREATE TABLE batch (
+             tag TEXT PRIMARY KEY NOT NULL, id TEXT, endpoint TEXT NOT NULL, since_us INTEGER NOT NULL, requests INTEGER NOT NULL);
+         CREATE TABLE batch_call (key BLOB PRIMARY KEY NOT NULL, tag TEXT NOT NULL) WITHOUT ROWID;",
+    )
 }
+
+/// It counted in seconds, and did not say how many calls a batch had at first.
+fn take_over_version_1(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction.execute_batch(
+        "ALTER TABLE batch RENAME COLUMN since TO since_us;
+         ALTER TABLE batch ADD COLUMN requests INTEGER NOT NULL DEFAULT 0;
+         UPDATE batch SET since_us = since_us * 1000000,
+             requests = (SELECT count(*) FROM batch_call WHERE batch_call.tag = batch.tag);",
+    )?;
+    transaction.execute("UPDATE batch_version SET version = ?1", [SCHEMA]).map(|_| ())
+}
+
+/// Drops what arrived, and what can be fetched no longer.
+fn tidy(transaction: &Transaction<'_>, now_us: i64) -> rusqlite::Result<()> {
+    // An answer that was kept before the batch was submitted is another one: it was asked for anew (`refresh`, or too old).
+    transaction.execute(
+        "DELETE FROM batch_call WHERE EXISTS (
+             SELECT 1 FROM call JOIN batch ON batch.tag = batch_call.tag
+             WHERE call.key = batch_call.key AND typeof(call.created_us) = 'integer' AND call.created_us >= batch.since_us)",
+        [],
+    )?;
+    transaction.execute("DELETE FROM batch WHERE since_us < ?1", [now_us.saturating_sub(LONGEST_KEPT)])?;
+    transaction.execute("DELETE FROM batch WHERE tag NOT IN (SELECT tag FROM batch_call)", [])?;
+    transaction.execute("DELETE FROM batch_call WHERE tag NOT IN (SELECT tag FROM batch)", []).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,12 @@ pub enum StoreError {
     Newer { path: PathBuf, found: u64, known: u64 },
     #[error("{}: does not exist", path.display())]
     Absent { path: PathBuf },
+    /// It may be there, and cannot be had: never taken for missing.
+    #[error("{place}: {problem}")]
+    Unreachable { place: String, problem: String },
+    /// Somebody else wrote there since it was read; nothing was overwritten.
+    #[error("{place}: was changed by somebody else meanwhile, and was left as they wrote it; run again")]
+    Moved { place: String },
     /// Somebody else is writing where this wants to write; `holder` is what they wrote about themselves.
     #[error("{} is held by {}", path.display(), if holder.is_empty() { "another process" } else { holder })]
     Busy { path: PathBuf, holder: String },

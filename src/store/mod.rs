@@ -5,6 +5,7 @@
 //! shards' results.jsonl ─► Shards ─► one results.jsonl and Run
 //! Call    ─► ledger (one row, committed before its answer is used) ─► the same call later
 //!          └► cassette (one line, as far as the run used it) ─► the same run without network
+//! baseline ─► place (file, branch, address, object store), over what was read there and nothing else
 //! batch   ─► its calls' keys beside the ledger, before it is submitted ─► a later run waits for it
 //! ```
 //!
@@ -22,13 +23,14 @@ mod line;
 mod lines;
 mod lock;
 mod merge;
+mod place;
 mod pool;
 mod results;
 mod run_builder;
 mod scores;
 mod write;
 
-pub use baseline::{BASELINE_SCHEMA, read_baseline, render_baseline};
+pub use baseline::{BASELINE_SCHEMA, parse_baseline, read_baseline, render_baseline};
 pub use batches::{Batches, Remembered};
 pub use cassette::{
     CASSETTE_SCHEMA, CallKey, CallLine, Cassette, CassetteEnd, CassetteHeader, CassetteWriter, RequestLine,
@@ -44,6 +46,7 @@ pub use ledger::{
 pub use line::{AnswerLine, ContextLine, FailureLine, OutcomeLine, ScoreLine};
 pub use lock::Lock;
 pub use merge::{MergeError, Shards};
+pub use place::{BRANCH, Mark, Place, Stored, Wanted, open as open_place};
 pub use pool::{accept, pool, repeats};
 pub use results::{RESULTS_SCHEMA, ResultsWriter, Texts, read_results, read_runs};
 pub(crate) use run_builder::RunBuilder;

@@ -3,13 +3,14 @@
 use crate::domain::{Failure, FailureKind, Side};
 
 /// What the target's side answered, or failed to answer, is the target's; an address that may not be called, a spent budget, a
-/// cancelled run, a cassette without the call and mistakes of this program are not.
+/// cancelled run, a batch that goes on, a cassette without the call and mistakes of this program are not.
 pub(super) fn blame(failure: Failure) -> Failure {
     match failure.kind {
         FailureKind::Forbidden
         | FailureKind::Internal
         | FailureKind::Budget
         | FailureKind::Cancelled
+        | FailureKind::InBatch
         | FailureKind::NotRecorded => failure.on(Side::Infra),
         FailureKind::Timeout
         | FailureKind::Connection

@@ -2,9 +2,13 @@
 //!
 //! Promise: total and deterministic; nothing depends on locale or platform.
 
+pub mod amount;
 pub mod distance;
 pub mod duration;
+pub mod edit;
 pub mod expression;
+pub mod gram;
+pub mod jaro;
 pub mod jsonpath;
 pub mod normalize;
 pub mod number;
@@ -12,3 +16,4 @@ pub mod size;
 pub mod suggest;
 pub mod template;
 pub mod token;
+pub mod xml;

@@ -71,7 +71,7 @@ fn is_article(word: &str) -> bool {
 }
 
 /// White space as Python's `str.split` sees it: Unicode's, and the four information separators.
-fn is_space(c: char) -> bool {
+pub fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 

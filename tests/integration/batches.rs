@@ -214,6 +214,27 @@ fn an_answer_that_was_lost_is_looked_for_before_anything_is_submitted_again() {
     }
 }
 
+/// A list lags behind: what is not in it at once was made all the same.
+#[test]
+fn a_batch_that_is_listed_late_is_not_submitted_again() {
+    for form in FORMS {
+        for submission in [
+            Submission::LosesAnswer,
+            Submission::Answers("<html>all is well</html>"),
+            Submission::Answers("{}"),
+            Submission::Answers("{\"id\": \"ba"),
+        ] {
+            let manner = Manner { submissions: vec![submission], unlisted: 5, ..Manner::default() };
+            let server = BatchServer::start(form, manner);
+            let folder = suite(&server, ", appears: 60s", "");
+            let output = run(folder.path(), 0);
+            assert!(err(&output).contains("whether a batch of 12 requests arrived is not known"), "{}", err(&output));
+            assert_eq!(server.with(|seen| seen.submissions), 1, "{submission:?}");
+            assert_paid_once(&server);
+        }
+    }
+}
+
 #[test]
 fn a_provider_in_trouble_gets_the_batch_later() {
     for form in FORMS {
@@ -223,10 +244,51 @@ fn a_provider_in_trouble_gets_the_batch_later() {
         };
         let submissions = vec![busy, Submission::Refused(429, "rate_limit_error")];
         let server = BatchServer::start(form, Manner { submissions, ..Manner::default() });
-        let folder = suite(&server, "", "");
+        let folder = suite(&server, ", appears: 100ms", "");
         run(folder.path(), 0);
         assert_paid_once(&server);
     }
+}
+
+/// Old answers to the same questions are in the ledger, and may not be used: the batch is what the run waits for.
+#[test]
+fn kill_9_of_a_run_that_asks_anew_pays_nothing_twice() {
+    for (arguments, extra) in [(vec!["--ledger", "refresh"], ""), (vec![], "run: { ledger: { ttl: 1ms } }\n")] {
+        let server = BatchServer::start(Form::Anthropic, Manner::default());
+        let folder = suite(&server, "", extra);
+        run(folder.path(), 0);
+        server.hold_all();
+        let looks = server.with(|seen| seen.looks);
+        let mut child = start(folder.path()).args(&arguments).spawn().expect("a run");
+        wait_until("a look", || server.with(|seen| seen.looks > looks));
+        send(&child, Signal::SIGKILL);
+        child.wait().expect("an end");
+        server.end_all();
+        let resumed = start(folder.path()).args(&arguments).output().expect("a run");
+        assert_eq!(code(&resumed), 0, "{}", err(&resumed));
+        assert!(err(&resumed).contains("(12 requests) of an earlier run is waited for"), "{}", err(&resumed));
+        server.with(|seen| {
+            assert_eq!((seen.submissions, seen.direct.len()), (2, 0), "{arguments:?}");
+            assert!(seen.in_batches.values().all(|times| *times == 2), "{:?}", seen.in_batches);
+        });
+    }
+}
+
+/// The journal of a run without a ledger holds what is remembered of its batches.
+#[test]
+fn an_impatient_run_without_a_ledger_leaves_the_batch_too() {
+    let server = BatchServer::start(Form::OpenAi, Manner { looks: usize::MAX, ..Manner::default() });
+    let folder = suite(&server, ", max_wait: 4s", "");
+    let go = || start(folder.path()).args(["--ledger", "off"]).output().expect("a run");
+    let first = go();
+    assert_eq!(code(&first), 3, "{}", err(&first));
+    server.end_all();
+    let second = go();
+    assert_eq!(code(&second), 0, "{}", err(&second));
+    assert_eq!(server.with(|seen| seen.submissions), 1);
+    assert_paid_once(&server);
+    let journal = folder.path().join("scoregate-out/.scoregate-journal.sqlite");
+    assert!(!journal.exists(), "nothing is left to wait for");
 }
 
 #[test]
@@ -317,6 +379,22 @@ fn two_runs_do_not_wait_for_the_same_batches() {
     let first = child.wait_with_output().expect("an end");
     assert_eq!(code(&first), 0, "{}", err(&first));
     assert_paid_once(&server);
+}
+
+/// What is still in its batch is asked nowhere else, in packs too.
+#[test]
+fn a_pack_that_is_still_in_its_batch_is_not_asked_alone() {
+    let server = BatchServer::start(Form::OpenAi, Manner { looks: usize::MAX, ..Manner::default() });
+    let folder = suite(&server, ", max_wait: 4s", "run: { batch_size: 4 }\n");
+    run(folder.path(), 3);
+    server.with(|seen| assert_eq!((seen.submissions, seen.in_batches.len(), seen.direct.len()), (1, CASES / 4, 0)));
+    let kind = |outcome: &Value| outcome["scores"][0]["error"]["kind"].as_str().map(str::to_owned);
+    let outcomes = outcomes(folder.path());
+    assert!(outcomes.iter().all(|outcome| kind(outcome).as_deref() == Some("in_batch")), "{:?}", outcomes[0]);
+    server.end_all();
+    let later = err(&run(folder.path(), 0));
+    assert!(later.contains("(3 requests) of an earlier run is waited for"), "{later}");
+    assert_eq!(server.with(|seen| seen.submissions), 1);
 }
 
 /// Packs go by batch; what a pack leaves open does not wait for another one.

@@ -3,6 +3,7 @@
 mod accounts;
 #[cfg(unix)]
 mod action;
+mod base_branch;
 mod baselines;
 #[cfg(unix)]
 #[path = "support/batch_server.rs"]
@@ -13,6 +14,8 @@ mod batches;
 mod cassettes;
 #[path = "support/chat_server.rs"]
 mod chat_server;
+#[cfg(feature = "cloud")]
+mod cloud;
 #[path = "support/command.rs"]
 mod command;
 mod compare;
@@ -36,6 +39,7 @@ mod logs;
 mod looks;
 #[cfg(unix)]
 mod packing;
+mod places;
 mod planning;
 mod problems;
 #[cfg(unix)]
@@ -43,6 +47,8 @@ mod problems;
 mod process;
 #[cfg(unix)]
 mod programs;
+#[path = "support/proposal.rs"]
+mod proposal;
 mod quickstart;
 #[path = "support/raw_server.rs"]
 mod raw_server;

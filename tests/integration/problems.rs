@@ -61,7 +61,16 @@ fn a_model_with_a_problem_hides_none_of_those_who_ask_it() {
     let text = format!("{SUITE}dataset: {{ path: rows.jsonl }}\n{models}{targets}{evaluators}{gate}");
     let place = folder(&[("scoregate.yaml", &text), ("rows.jsonl", ROWS)]);
     let said = check(place.path(), &["check"], 2);
-    all(&said, &["unknown key `temprature`", "unknown variable `inptu`", "threshold 7", "from `s3`", "runs is 50"]);
+    all(
+        &said,
+        &[
+            "unknown key `temprature`",
+            "unknown variable `inptu`",
+            "threshold 7",
+            "`s3` is no place of a baseline",
+            "runs is 50",
+        ],
+    );
     assert!(!said.contains("not under `models`"), "{said}");
 }
 

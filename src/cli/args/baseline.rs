@@ -16,23 +16,26 @@ pub(in crate::cli) enum BaselineCommand {
     Update {
         /// The run's results.jsonl
         results: PathBuf,
-        /// The baseline file to write
-        #[arg(long, value_name = "FILE")]
-        to: PathBuf,
+        /// The baseline to write: a file, `git:BRANCH`, or an address (https, s3, gs, az). Default: where the suite keeps it
+        #[arg(long, value_name = "PLACE")]
+        to: Option<String>,
+        /// The suite that says where, without `--to`
+        #[arg(long, value_name = "FILE", default_value = "scoregate.yaml")]
+        suite: PathBuf,
         /// Add the run to the pool of accepted runs instead of replacing it
         #[arg(long)]
         add: bool,
     },
     /// Show what a baseline holds
     Show {
-        /// The baseline file
-        baseline: PathBuf,
+        /// The baseline: a file, `git:BRANCH`, or an address
+        baseline: String,
     },
     /// Compare two baselines case by case
     Diff {
-        /// The earlier baseline file
-        old: PathBuf,
+        /// The earlier baseline: a file, `git:BRANCH`, or an address
+        old: String,
         /// The later one
-        new: PathBuf,
+        new: String,
     },
 }

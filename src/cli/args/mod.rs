@@ -19,7 +19,7 @@ use clap::{Args, Parser, Subcommand};
 pub(super) use baseline::{BaselineArgs, BaselineCommand};
 pub(super) use comment::CommentArgs;
 pub(super) use drift::DriftArgs;
-pub(super) use gate::GateArgs;
+pub(super) use gate::{BaseArgs, GateArgs};
 pub(super) use host::HostArgs;
 pub(super) use input::{ResultsInput, ShardsInput, SuiteInput};
 pub(super) use judge::{CalibrateArgs, JudgeArgs, JudgeCommand, RepeatArgs};
@@ -114,6 +114,8 @@ pub(super) struct MergeArgs {
 pub(super) struct CompareArgs {
     #[command(flatten)]
     pub(super) input: ResultsInput,
+    #[command(flatten)]
+    pub(super) base: BaseArgs,
     #[command(flatten)]
     pub(super) report: ReportArgs,
     #[command(flatten)]

@@ -7,32 +7,103 @@ use std::path::Path;
 use crate::cli::args::{BaselineArgs, BaselineCommand};
 use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
-use crate::cli::screen;
-use crate::domain::{Baseline, BaselineCase, BaselineRun, Env, MetricName, Run};
+use crate::cli::{keep, reference, screen};
+use crate::diagnostic::Diagnostics;
+use crate::domain::{Baseline, BaselineCase, BaselineRun, Env, MetricName, Run, RunHeader};
+use crate::gate::Policy;
 use crate::report::escape::terminal;
 use crate::store::{
-    Lock, Texts, accept, pool, read_baseline, read_results, render_baseline, repeats, tidy, write_atomic,
+    Mark, Place, StoreError, Texts, accept, parse_baseline, pool, read_results, render_baseline, repeats,
 };
+use crate::suite;
 use crate::text::number::{self, NONE, counted};
 
 /// Characters of a name, an id or a path.
 const NAME: usize = 200;
+/// How often a place that others write to is tried.
+const ATTEMPTS: u32 = 5;
+/// The path in a branch where nothing says another.
+const USUAL: &str = "baseline.jsonl";
 
 pub(in crate::cli) fn execute(args: &BaselineArgs, env: &Env) -> Result<Ending, Failed> {
     match &args.command {
-        BaselineCommand::Update { results, to, add } => update(results, to, *add, env)?,
-        BaselineCommand::Show { baseline } => screen::out(&shown(&read(baseline)?)),
-        BaselineCommand::Diff { old, new } => screen::out(&difference(&read(old)?, &read(new)?)),
+        BaselineCommand::Update { results, to, suite, add } => update(results, to.as_deref(), suite, *add, env)?,
+        BaselineCommand::Show { baseline } => screen::out(&shown(&read(baseline, env)?)),
+        BaselineCommand::Diff { old, new } => screen::out(&difference(&read(old, env)?, &read(new, env)?)),
     }
     Ok(Ending::printed())
 }
 
-fn read(path: &Path) -> Result<Baseline, Failed> {
-    Ok(read_baseline(path, &path.display().to_string())?)
+fn read(place: &str, env: &Env) -> Result<Baseline, Failed> {
+    let place = keep::named(place, USUAL, env).map_err(no_place)?;
+    let stored = keep::wait(place.load()).map_err(Failed::CouldNot)??;
+    Ok(parse_baseline(&stored.bytes, Path::new(&place.name()), &place.name())?)
+}
+
+fn no_place(why: String) -> Failed {
+    Failed::usage("unknown-baseline", why, "name a file, `git:BRANCH`, or an address: https://, s3://, gs://, az://")
+}
+
+/// Where the run is accepted: as the command line says, else as the suite does.
+fn destination(to: Option<&str>, suite: &Path, run: &RunHeader, env: &Env) -> Result<Box<dyn Place>, Failed> {
+    let usual = reference::place(None, &run.suite);
+    if let Some(to) = to {
+        return keep::named(to, &usual, env).map_err(no_place);
+    }
+    let suite = suite::load(suite, env)?;
+    let mut problems = Diagnostics::default();
+    let policy = Policy::build(suite.gate.as_ref(), &run.metrics, &mut problems);
+    let asked = match policy {
+        Some(policy) => policy.baseline,
+        None => return Err(problems.into()),
+    };
+    let asked = asked.ok_or_else(|| {
+        let message = format!("the suite {} asks for no baseline", suite.path.display());
+        Failed::usage(
+            "no-baseline",
+            message,
+            "say where to with `--to PLACE`, or add `gate: { baseline: { from: … } }`",
+        )
+    })?;
+    let place = reference::place(asked.path.as_deref(), &suite.name);
+    keep::of_suite(&suite, &asked, &place, env).map_err(no_place)
+}
+
+/// Over what is there now, and nothing else: whoever was first is not overwritten unseen.
+///
+/// `anew`: its answers were asked for; else a run that repeats one of the pool is refused.
+async fn keep_in(place: &dyn Place, newest: Baseline, add: bool, anew: bool) -> Result<Baseline, Failed> {
+    for _ in 0..ATTEMPTS {
+        let (earlier, over) = match place.load().await {
+            Ok(stored) => (Some(stored.bytes), stored.mark),
+            Err(StoreError::Absent { .. }) if !add => (None, Mark::Nothing),
+            Err(error) => return Err(error.into()),
+        };
+        let baseline = match earlier.filter(|_| add) {
+            Some(bytes) => {
+                let earlier = parse_baseline(&bytes, Path::new(&place.name()), &place.name())?;
+                if !anew && let Some(same) = repeats(&earlier, &newest) {
+                    let id = terminal(&same.id, NAME);
+                    return Err(Failed::CouldNot(format!(
+                        "it repeats run {id}, which is in the baseline: its answers are kept or recorded ones, and a copy would make the \
+                         baseline look steadier than the application is; measure again with `scoregate run --ledger refresh`"
+                    )));
+                }
+                pool(earlier, newest.clone()).map_err(Failed::CouldNot)?
+            }
+            None => newest.clone(),
+        };
+        match place.save(render_baseline(&baseline)?.as_bytes(), &over).await {
+            Ok(()) => return Ok(baseline),
+            Err(StoreError::Moved { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(StoreError::Moved { place: place.name() }.into())
 }
 
 /// A pull request must not move its own yardstick, and half a run is none (security §9).
-fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(), Failed> {
+fn update(results: &Path, to: Option<&str>, suite: &Path, add: bool, env: &Env) -> Result<(), Failed> {
     if of_pull_request(env) {
         return Err(Failed::usage(
             "baseline-in-pull-request",
@@ -61,27 +132,13 @@ fn update(results: &Path, to: &Path, add: bool, env: &Env) -> Result<(), Failed>
     let texts = Texts::open(results)?;
     let by = env.get("GITHUB_ACTOR").or_else(|| env.get("BUILD_REQUESTEDFOR")).or_else(|| env.get("GITLAB_USER_LOGIN"));
     let accepted = BaselineRun { by: by.map(str::to_owned), ..BaselineRun::of(&run.header) };
-    let mut baseline = accept(&run, accepted, Some(&texts))?;
-    let name = to.file_name().unwrap_or_default().to_string_lossy();
+    let newest = accept(&run, accepted, Some(&texts))?;
+    let place = destination(to, suite, &run.header, env)?;
     // What is read here must be what is replaced.
-    let _alone = Lock::wait(&to.with_file_name(format!(".{name}.lock")))?;
-    tidy(to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")));
-    if add {
-        let known = read(to)?;
-        if !asked_anew(&run)
-            && let Some(same) = repeats(&known, &baseline)
-        {
-            let id = terminal(&same.id, NAME);
-            return refused(&format!(
-                "it repeats run {id}, which is in the baseline: its answers are kept or recorded ones, and a copy would make the \
-                 baseline look steadier than the application is; measure again with `scoregate run --ledger refresh`"
-            ));
-        }
-        baseline = pool(known, baseline).map_err(Failed::CouldNot)?;
-    }
-    write_atomic(to, render_baseline(&baseline)?.as_bytes())?;
+    let _alone = place.hold()?;
+    let baseline = keep::wait(keep_in(&*place, newest, add, asked_anew(&run))).map_err(Failed::CouldNot)??;
     let cases = counted(baseline.cases.len() as u64, "case", "cases");
-    let place = terminal(&to.display().to_string(), NAME);
+    let place = terminal(&place.name(), NAME);
     let of = match &*run.header.id {
         "" => String::new(),
         id => format!(" of run {}", terminal(id, NAME)),

@@ -27,7 +27,7 @@ pub(in crate::cli) fn execute(args: &CheckArgs, env: &Env) -> Result<Ending, Fai
     let CheckArgs { input: SuiteInput { suite }, select, format } = args;
     let prepared = prepare(suite, select, env)?;
     let plan = &prepared.plan;
-    let baseline = reference::of_suite(&prepared.suite, &prepared.policy);
+    let baseline = reference::foreseen(&prepared.suite, &prepared.policy);
     let mut told = reference::foretell(&prepared.suite, &prepared.policy, &baseline);
     if !told.is_empty() {
         told.map_texts(|text| plan.redactor.redact(text));

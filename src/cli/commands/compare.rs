@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::cli::args::{CompareArgs, Format, OutputArgs, ReportArgs, ResultsInput};
+use crate::cli::base::{self, Subject, Yardstick};
 use crate::cli::ending::Ending;
 use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::{Failed, in_line};
 use crate::cli::{reference, reports, screen};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{Baseline, Env, MetricSpec, Redactor, Run};
-use crate::gate::{BaselineState, Policy, judge};
+use crate::gate::{BaselineState, Policy, judge_change};
 use crate::peer::{self, Wanted};
 use crate::report;
 use crate::store::StoreError;
@@ -19,32 +20,53 @@ use crate::suite::{self, Suite};
 pub(in crate::cli) fn execute(args: &CompareArgs, env: &Env) -> Result<Ending, Failed> {
     let suite = args.input.suite.as_deref().map(|path| suite::load(path, env)).transpose()?;
     let redactor = suite.as_ref().map_or_else(Redactor::default, |suite| Redactor::new(&suite.secrets));
-    judge_files(args, suite.as_ref(), redactor.clone()).map_err(|failed| failed.masked(&redactor))
+    judge_files(args, suite.as_ref(), redactor.clone(), env).map_err(|failed| failed.masked(&redactor))
 }
 
-fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor) -> Result<Ending, Failed> {
+fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor, env: &Env) -> Result<Ending, Failed> {
     let CompareArgs {
         input: ResultsInput { current, baseline, from, metric, suite: _ },
+        base,
         report: ReportArgs { out },
         output: OutputArgs { format },
     } = args;
     let wanted = Wanted { from: from.as_deref(), metrics: metric };
     let mut problems = Diagnostics::default();
     let policy = Policy::build(suite.and_then(|suite| suite.gate.as_ref()), &[], &mut problems);
-    let policy = policy.ok_or(problems)?.with_plan(suite.map_or(&[], |suite| &suite.run.looks));
+    let policy = match policy {
+        Some(policy) => policy.with_plan(suite.map_or(&[], |suite| &suite.run.looks)),
+        None => return Err(problems.into()),
+    };
+    if let Some(suite) = suite {
+        reference::check(suite, &policy, env, &mut problems);
+        if problems.has_errors() {
+            return Err(problems.into());
+        }
+    }
     let declared = policy.declared();
     let of_baseline = || match baseline.as_slice() {
-        // What the suite asks for is asked for here too: a comparison without it would be green without evidence.
-        [] => Ok(suite.map_or(BaselineState::NotAsked, |suite| reference::of_suite(suite, &policy))),
-        paths => reference::of_files(paths, &declared, wanted),
+        [] => Ok(None),
+        paths => reference::of_files(paths, &declared, wanted).map(Some),
     };
     // The baseline is read here: what it frees on the way is used again by the comparison.
-    let (baseline, run) = both(of_baseline, || one_run(current, &declared, wanted));
-    let (run, mut baseline) = (run?, baseline?);
+    let (named, run) = both(of_baseline, || one_run(current, &declared, wanted));
+    let (run, named) = (run?, named?);
+    let yardstick = match suite {
+        Some(suite) => {
+            Yardstick::find(Subject { suite, policy, metrics: None, cases: base::cases_of(&run) }, base, env)?
+        }
+        None => Yardstick::own(policy),
+    };
+    let mut baseline = match (named, suite) {
+        (Some(named), _) => named,
+        // What the suite asks for is asked for here too: a comparison without it would be green without evidence.
+        (None, Some(suite)) => reference::of_suite(suite, &yardstick, env)?,
+        (None, None) => BaselineState::NotAsked,
+    };
     if let BaselineState::Found(baseline) = &mut baseline {
         align(baseline, &run, metric);
     }
-    let verdict = judge(&run, &baseline, &policy);
+    let verdict = judge_change(&run, &baseline, &yardstick.policy, yardstick.record.as_ref());
     let texts = reports::texts(&run)?;
     let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
     match format {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{GateArgs, HostArgs, MergeArgs, ReportArgs, ShardsInput};
+use crate::cli::base::{self, Subject, Yardstick};
 use crate::cli::conclude::Measured;
 use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
@@ -38,7 +39,7 @@ pub(in crate::cli) fn execute(args: &MergeArgs, env: &Env) -> Result<Ending, Fai
 fn carry_out(args: &MergeArgs, suite: &Suite, since: &str, redactor: Redactor, env: &Env) -> Result<Ending, Failed> {
     let MergeArgs {
         input: ShardsInput { shards, suite: _ },
-        gate: GateArgs { baseline },
+        gate: GateArgs { baseline, base },
         report: ReportArgs { out },
         host: HostArgs { no_comment, check },
     } = args;
@@ -47,21 +48,26 @@ fn carry_out(args: &MergeArgs, suite: &Suite, since: &str, redactor: Redactor, e
     let shards = Shards::open(&paths)?;
     same_suite(suite, shards.header())?;
     let (policy, settings) = settings(suite, shards.header())?;
-    let baseline = match baseline {
-        Some(path) => reference::of_file(path, &reference::scales(&shards.header().metrics))?,
-        None => reference::of_suite(suite, &policy),
-    };
+    // A file that is named must be there before anything is written.
+    let scales = reference::scales(&shards.header().metrics);
+    let named = baseline.as_deref().map(|path| reference::of_file(path, &scales)).transpose()?;
     let folder = reports::folder(out.as_deref(), &settings);
     let results = folder.join(RESULTS);
     not_a_shard(&results, &paths)?;
     let _alone = reports::hold(&folder)?;
     let run = shards.join(&results, redactor.clone())?;
+    let subject = Subject { suite, policy, metrics: Some(&run.header.metrics), cases: base::cases_of(&run) };
+    let yardstick = Yardstick::find(subject, base, env)?;
+    let baseline = match named {
+        Some(named) => named,
+        None => reference::of_suite(suite, &yardstick, env)?,
+    };
     let measured = Measured {
         run: &run,
         recorded: Ok(()),
         cancelled: None,
         suite,
-        policy: &policy,
+        yardstick: &yardstick,
         baseline: &baseline,
         settings: &settings,
         folder: &folder,

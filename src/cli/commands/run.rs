@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::cli::args::{GateArgs, HostArgs, MeasureArgs, ReportArgs, RunArgs, SelectArgs, SuiteInput};
+use crate::cli::args::{BaseArgs, GateArgs, HostArgs, MeasureArgs, ReportArgs, RunArgs, SelectArgs, SuiteInput};
+use crate::cli::base::{self, Subject, Yardstick};
 use crate::cli::cassette::{self, Source};
 use crate::cli::conclude::Measured;
 use crate::cli::ending::Ending;
@@ -24,7 +25,7 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         input: SuiteInput { suite: file },
         select,
         measure: MeasureArgs { workers, ledger, record, record_mode, replay, events },
-        gate: GateArgs { baseline },
+        gate: GateArgs { baseline, base },
         report: ReportArgs { out },
         host: HostArgs { no_comment, check },
     } = args;
@@ -72,7 +73,7 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
     let events = Events::open(outlet, &redactor);
     let check = check.map(Into::into);
     let to = Destination { folder: &folder, comment, check, since: &since, events: &events };
-    let ended = carry_out(prepared, baseline.as_deref(), source, &to, env);
+    let ended = carry_out(prepared, (baseline.as_deref(), base), source, &to, env);
     let ended = ended.map_err(|failed| stop(failed.masked(&redactor)));
     events.end(&ended);
     ended
@@ -103,7 +104,7 @@ struct Destination<'a> {
 /// Measures, judges, reports, publishes.
 fn carry_out(
     prepared: Prepared,
-    baseline: Option<&Path>,
+    (baseline, base): (Option<&Path>, &BaseArgs),
     source: Source<'_>,
     to: &Destination<'_>,
     env: &Env,
@@ -111,13 +112,27 @@ fn carry_out(
     let Destination { folder, comment, check, since, events } = *to;
     let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
     let redactor = plan.redactor.clone();
+    let subject = Subject {
+        suite: &suite,
+        policy,
+        metrics: Some(&plan.header.metrics),
+        cases: match plan.header.selection {
+            Some(_) => None,
+            None => Some(base::cases_in(&dataset)?),
+        },
+    };
+    // A shard is judged by who joins all of them.
+    let yardstick = match plan.header.shard {
+        Some(_) => Yardstick::own(subject.policy),
+        None => Yardstick::find(subject, base, env)?,
+    };
     let baseline = match baseline {
         Some(path) => reference::of_file(path, &reference::scales(&plan.header.metrics))?,
         // A shard is compared with nothing.
         None if plan.header.shard.is_some() => BaselineState::NotAsked,
         None => {
-            let baseline = reference::of_suite(&suite, &policy);
-            let mut told = reference::foretell(&suite, &policy, &baseline);
+            let baseline = reference::of_suite(&suite, &yardstick, env)?;
+            let mut told = reference::foretell(&suite, &yardstick.policy, &baseline);
             if !told.is_empty() {
                 told.map_texts(|text| redactor.redact(text));
                 screen::diagnostics(&told);
@@ -130,7 +145,7 @@ fn carry_out(
     let tape = source.tape(&plan.header, &redactor)?;
     // Recorded answers are there once.
     let asks = plan.targets.iter().all(|target| !target.free);
-    let more = |run: &Run| if asks { more_trials(run, &baseline, &policy) } else { None };
+    let more = |run: &Run| if asks { more_trials(run, &baseline, &yardstick.policy) } else { None };
     let (ledger, tape) = (source.ledger(), tape.as_ref());
     let means = Means { suite: &suite, dataset: &dataset, ledger, tape, folder, events, more: &more, env };
     // Signals are heard to the end of the reports.
@@ -141,7 +156,7 @@ fn carry_out(
         recorded,
         cancelled: caught.code(),
         suite: &suite,
-        policy: &policy,
+        yardstick: &yardstick,
         baseline: &baseline,
         settings: &settings,
         folder,

@@ -1,6 +1,6 @@
 //! Who waits for what: calls that arrive, those that are gathered, and the batches they are in.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::gather::{Group, gather};
 use super::parcel::{Claim, Parcel, Taken, hex};
 use super::voyage::voyage;
-use super::{Delivery, Key, Shared};
+use super::{Billed, Delivery, Key, Shared};
 use crate::domain::RetryClass;
 use crate::net::{BatchApi, BatchItem, Call, ItemResult, Rejection, Request};
 
@@ -29,6 +29,8 @@ pub(super) struct Desk {
     pub(super) groups: HashMap<usize, Group>,
     /// The batch of a call, which stays known until the run ends.
     parcels: HashMap<Key, Arc<Parcel>>,
+    /// Calls whose askers waited as long as they may.
+    left: HashSet<Key>,
     gathering: bool,
 }
 
@@ -53,9 +55,21 @@ impl Desk {
         self.parcels.get(key).cloned()
     }
 
-    /// Ids of all batches that are known.
+    /// Whether a batch is known to be that of some parcel; one that is only tried may be another's.
     pub(super) fn knows(&self, id: &str) -> bool {
-        self.parcels.values().any(|parcel| parcel.id().as_deref() == Some(id))
+        self.parcels.values().any(|parcel| parcel.sure_id().as_deref() == Some(id))
+    }
+
+    pub(super) fn leave(&mut self, key: Key) {
+        self.left.insert(key);
+    }
+
+    pub(super) fn settle(&mut self, key: &Key) {
+        self.left.remove(key);
+    }
+
+    pub(super) fn leaves_calls(&self) -> bool {
+        !self.left.is_empty()
     }
 
     pub(super) fn is_waiting(&self) -> bool {
@@ -95,7 +109,9 @@ fn delivery(result: &ItemResult, first: bool) -> Delivery {
     match result {
         ItemResult::Answer(response) => Delivery::Answer { response: response.clone(), first },
         // This request is wrong, however it is sent.
-        ItemResult::Failed(rejection) if rejection.class == RetryClass::Case => Delivery::Rejected(rejection.clone()),
+        ItemResult::Failed(rejection) if rejection.class == RetryClass::Case => {
+            Delivery::Rejected(rejection.clone(), Billed::No)
+        }
         ItemResult::Failed(_) | ItemResult::Skipped(_) => Delivery::Direct,
     }
 }
@@ -105,7 +121,7 @@ impl Tally {
         match (result, delivery(result, true)) {
             (_, Delivery::Answer { .. }) => self.answered += 1,
             (ItemResult::Skipped(why), _) => *self.direct.entry(why.clone()).or_default() += 1,
-            (ItemResult::Failed(rejection), Delivery::Rejected(_)) => {
+            (ItemResult::Failed(rejection), Delivery::Rejected(..)) => {
                 self.refused.0 += 1;
                 self.refused.1.get_or_insert_with(|| rejection.message.clone());
             }
@@ -139,8 +155,8 @@ impl Shared {
                 let _ = asker.send(delivery(&result, taken == Taken::No));
                 return answer;
             }
-            Some((Claim::Rejected(rejection), _)) => {
-                let _ = asker.send(Delivery::Rejected(rejection));
+            Some((Claim::Rejected(rejection, billed), _)) => {
+                let _ = asker.send(Delivery::Rejected(rejection, billed));
                 return answer;
             }
             Some((Claim::Wait { begin }, parcel)) => Some((begin, parcel)),
@@ -178,12 +194,12 @@ impl Shared {
     }
 
     /// Nothing will come of a batch.
-    pub(super) fn give_up(&self, parcel: &Parcel, rejection: &Rejection) {
+    pub(super) fn give_up(&self, parcel: &Parcel, rejection: &Rejection, billed: Billed) {
         let mut desk = self.desk();
         for key in &parcel.keys {
-            desk.deliver(key, &Delivery::Rejected(rejection.clone()));
+            desk.deliver(key, &Delivery::Rejected(rejection.clone(), billed));
         }
-        parcel.reject(rejection.clone());
+        parcel.reject(rejection.clone(), billed);
     }
 
     /// No provider has this batch: its calls are gathered anew.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::parcel::Parcel;
 use super::voyage::voyage;
-use super::{Key, Shared, now};
+use super::{Key, Shared, now_us};
 use crate::net::{BatchApi, BatchLimits};
 
 /// How often groups are looked at.
@@ -95,7 +95,7 @@ impl Shared {
                 if keys.is_empty() {
                     break;
                 }
-                let parcel = Arc::new(Parcel::new(Arc::clone(&group.endpoint), keys, now()));
+                let parcel = Arc::new(Parcel::new(Arc::clone(&group.endpoint), keys, now_us()));
                 ready.push((parcel, Arc::clone(&group.api)));
             }
         }

@@ -14,6 +14,7 @@
 mod desk;
 mod gather;
 mod parcel;
+mod submit;
 mod voyage;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -40,7 +41,15 @@ pub(super) enum Delivery {
     /// The batch brings no answer; a direct call may.
     Direct,
     /// No answer will come.
-    Rejected(Rejection),
+    Rejected(Rejection, Billed),
+}
+
+/// Whether a call that gets no answer may be paid for all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Billed {
+    No,
+    /// Its batch is, or may be, at the provider.
+    Perhaps,
 }
 
 /// Sends judge calls by batch.
@@ -48,7 +57,7 @@ pub struct Batcher(Arc<Shared>);
 
 struct Shared {
     outside: Arc<dyn Attempt>,
-    /// Without one (`--ledger off`), a batch is lost with the run.
+    /// A run without a ledger has one in its journal; only where there is no file at all, a batch is lost with the run.
     register: Option<Arc<Batches>>,
     cancel: Cancel,
     events: Arc<dyn EventSink>,
@@ -97,7 +106,7 @@ impl Batcher {
     /// Waits until the call's batch brings something for it.
     ///
     /// # Errors
-    /// Where the run is cancelled, or the call's patience ends; the batch goes on in either case.
+    /// Where the run is cancelled, or the call's patience ends (`InBatch`); the batch goes on in either case.
     pub(super) async fn ask(&self, key: Key, call: &Call, api: &Arc<dyn BatchApi>) -> Result<Delivery, Failure> {
         let answer: oneshot::Receiver<Delivery> = self.0.enter(key, call, api);
         let max_wait = api.patience().max_wait;
@@ -111,13 +120,12 @@ impl Batcher {
                 Err(cancelled(why, 0))
             }
             () = tokio::time::sleep(max_wait) => {
-                let parcel = self.0.desk().parcel(&key);
-                let name = parcel.map_or_else(|| "its batch".to_owned(), |parcel| parcel.name());
-                let why = format!(
-                    "{name} has not ended within {} s (`batch.max_wait`); it goes on, and a later run picks it up",
-                    max_wait.as_secs_f64()
-                );
-                Err(Failure::infra(FailureKind::Timeout, why))
+                let limit = format!("within {} s (`batch.max_wait`)", max_wait.as_secs_f64());
+                let why = match self.0.leave(key) {
+                    Some(name) => format!("{name} has not ended {limit}; it goes on, and a later run picks it up"),
+                    None => format!("it came into no batch {limit}; run again"),
+                };
+                Err(Failure::infra(FailureKind::InBatch, why))
             }
         }
     }
@@ -136,6 +144,11 @@ impl Batcher {
     /// True while calls wait for batches.
     pub(super) fn is_waiting(&self) -> bool {
         self.0.desk().is_waiting()
+    }
+
+    /// True where calls of this run were left waiting for their answers, which a later run picks up.
+    pub(super) fn leaves_calls(&self) -> bool {
+        self.0.desk().leaves_calls()
     }
 
     /// Requests submitted in batches so far.
@@ -169,8 +182,20 @@ impl Shared {
         });
     }
 
+    /// Nobody waits for a call any more in this run; the name of its batch, if it is in one.
+    fn leave(&self, key: Key) -> Option<String> {
+        let mut desk = self.desk();
+        desk.leave(key);
+        desk.parcel(&key).map(|parcel| parcel.name())
+    }
+
     async fn settle(&self, key: &Key) {
-        let Some(parcel) = self.desk().parcel(key) else { return };
+        let parcel = {
+            let mut desk = self.desk();
+            desk.settle(key);
+            desk.parcel(key)
+        };
+        let Some(parcel) = parcel else { return };
         if parcel.settle(key) {
             self.forget(&parcel).await;
         }
@@ -195,10 +220,10 @@ impl Shared {
     }
 }
 
-/// Seconds since 1970.
-fn now() -> i64 {
+/// Microseconds since 1970.
+fn now_us() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+    since.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
 /// `1 request`, `400 requests`
@@ -212,8 +237,9 @@ fn remembered(parcel: &Parcel) -> Remembered {
         tag: parcel.tag.clone(),
         id: None,
         endpoint: parcel.endpoint.to_string(),
-        since: parcel.since,
+        since_us: parcel.since_us(),
         keys: parcel.keys.clone(),
+        requests: parcel.requests,
     }
 }
 

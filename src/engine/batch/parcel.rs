@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Key, counted};
+use super::{Billed, Key, counted};
 use crate::net::{ItemResult, Rejection};
 use crate::store::Remembered;
 
@@ -19,21 +19,31 @@ pub(super) struct Parcel {
     /// Ours, and unique.
     pub(super) tag: String,
     pub(super) endpoint: Arc<str>,
-    /// Seconds since 1970, just before it is submitted.
-    pub(super) since: i64,
     pub(super) origin: Origin,
+    /// Of calls whose answers have not arrived yet.
     pub(super) keys: Vec<Key>,
+    /// All calls that were submitted in it.
+    pub(super) requests: usize,
     state: Mutex<State>,
 }
 
 struct State {
-    id: Option<String>,
+    /// Microseconds since 1970, just before the last attempt at submitting it.
+    since_us: i64,
+    id: Option<Id>,
     /// Somebody sees it through.
     under_way: bool,
     /// Calls that nobody has settled yet.
     open: HashSet<Key>,
     end: Option<End>,
     told: bool,
+}
+
+/// The provider's name of a batch.
+enum Id {
+    Sure(String),
+    /// Of a batch that may be another's: its results will tell.
+    Tried(String),
 }
 
 /// Whether a result found somebody who waited for it.
@@ -47,7 +57,7 @@ pub(super) enum Taken {
 enum End {
     /// Results that are not settled yet, and whether somebody took them.
     Results(HashMap<Key, (ItemResult, Taken)>),
-    Rejected(Rejection),
+    Rejected(Rejection, Billed),
 }
 
 /// What a call finds in its batch.
@@ -57,43 +67,66 @@ pub(super) enum Claim {
         begin: bool,
     },
     Ready(ItemResult, Taken),
-    Rejected(Rejection),
+    Rejected(Rejection, Billed),
     /// Nothing any more: the call is like a new one.
     Nothing,
 }
 
 impl Parcel {
-    pub(super) fn new(endpoint: Arc<str>, keys: Vec<Key>, since: i64) -> Self {
+    pub(super) fn new(endpoint: Arc<str>, keys: Vec<Key>, now_us: i64) -> Self {
         let tag = format!("{:032x}", fastrand::u128(..));
         let open = keys.iter().copied().collect();
         // Whoever makes it sees it through.
-        let state = State { id: None, under_way: true, open, end: None, told: false };
-        Self { tag, endpoint, since, origin: Origin::ThisRun, keys, state: Mutex::new(state) }
+        let state = State { since_us: now_us, id: None, under_way: true, open, end: None, told: false };
+        let requests = keys.len();
+        Self { tag, endpoint, origin: Origin::ThisRun, keys, requests, state: Mutex::new(state) }
     }
 
     pub(super) fn remembered(batch: Remembered) -> Self {
-        let Remembered { tag, id, endpoint, since, keys } = batch;
+        let Remembered { tag, id, endpoint, since_us, keys, requests } = batch;
         let open = keys.iter().copied().collect();
-        let state = State { id, under_way: false, open, end: None, told: false };
-        Self { tag, endpoint: endpoint.into(), since, origin: Origin::EarlierRun, keys, state: Mutex::new(state) }
+        let state = State { since_us, id: id.map(Id::Sure), under_way: false, open, end: None, told: false };
+        let endpoint = endpoint.into();
+        Self { tag, endpoint, origin: Origin::EarlierRun, keys, requests, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn since_us(&self) -> i64 {
+        self.state().since_us
+    }
+
+    /// An attempt at submitting it begins.
+    pub(super) fn begin_attempt(&self, now_us: i64) {
+        self.state().since_us = now_us;
+    }
+
     pub(super) fn id(&self) -> Option<String> {
-        self.state().id.clone()
+        self.state().id.as_ref().map(|(Id::Sure(id) | Id::Tried(id))| id.clone())
+    }
+
+    /// The one that is this batch's for sure.
+    pub(super) fn sure_id(&self) -> Option<String> {
+        match &self.state().id {
+            Some(Id::Sure(id)) => Some(id.clone()),
+            Some(Id::Tried(_)) | None => None,
+        }
     }
 
     pub(super) fn set_id(&self, id: &str) {
-        self.state().id = Some(id.to_owned());
+        self.state().id = Some(Id::Sure(id.to_owned()));
+    }
+
+    pub(super) fn try_id(&self, id: &str) {
+        self.state().id = Some(Id::Tried(id.to_owned()));
     }
 
     /// `batch msgbatch_1 (400 requests)`, for messages.
     pub(super) fn name(&self) -> String {
-        let requests = counted(self.keys.len());
-        match self.state().id.as_deref() {
+        let requests = counted(self.requests);
+        match self.id() {
             Some(id) => format!("batch {id} ({requests})"),
             None => format!("a batch of {requests} whose submission was not confirmed yet"),
         }
@@ -115,7 +148,7 @@ impl Parcel {
                 Some((result, taken)) => Claim::Ready(result.clone(), std::mem::replace(taken, Taken::Yes)),
                 None => Claim::Nothing,
             },
-            Some(End::Rejected(rejection)) => Claim::Rejected(rejection.clone()),
+            Some(End::Rejected(rejection, billed)) => Claim::Rejected(rejection.clone(), *billed),
             None => Claim::Wait { begin: !std::mem::replace(&mut state.under_way, true) },
         }
     }
@@ -125,8 +158,8 @@ impl Parcel {
         self.state().end = Some(End::Results(results));
     }
 
-    pub(super) fn reject(&self, rejection: Rejection) {
-        self.state().end = Some(End::Rejected(rejection));
+    pub(super) fn reject(&self, rejection: Rejection, billed: Billed) {
+        self.state().end = Some(End::Rejected(rejection, billed));
     }
 
     /// One call less; true for the last one.

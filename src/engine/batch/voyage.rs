@@ -1,39 +1,35 @@
-//! One batch from here to the provider and back: submit, look, fetch.
+//! One batch from here to the provider and back: submit (see `submit`), look, fetch.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::desk::Tally;
 use super::parcel::{Origin, Parcel};
-use super::{Shared, counted, now, remembered};
+use super::submit::Looked;
+use super::{Billed, Shared};
 use crate::domain::{Event, FailureKind, RetryClass};
 use crate::engine::retry::wait;
-use crate::net::{BatchApi, BatchStatus, ItemResult, Rejection, Sought};
+use crate::net::{BatchApi, BatchStatus, ItemResult, Rejection};
 
 /// Attempts at submitting, and at fetching what is there.
-const ATTEMPTS: u32 = 6;
+pub(super) const ATTEMPTS: u32 = 6;
 /// The pause before the second look at a batch; the ones after grow by half.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// A submission that was cut off may appear at the provider so many seconds later.
-const APPEARS: i64 = 30;
-const LOOK_AGAIN: Duration = Duration::from_secs(3);
 /// The pause between two lines about one batch: grows from the first to the second.
 const QUIET: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(600));
 
 /// Why a batch brings nothing.
-enum Lost {
+pub(super) enum Lost {
     /// No provider has it: its calls may be submitted again.
     Nowhere,
-    /// It was refused, or nobody can ask for it.
-    Rejected(Box<Rejection>),
+    /// No answer will come of it in this run.
+    Rejected(Box<Rejection>, Billed),
 }
 
-impl From<Rejection> for Lost {
-    fn from(rejection: Rejection) -> Self {
-        Self::Rejected(Box::new(rejection))
-    }
+/// What is wrong with a batch is wrong for all its calls, and says nothing about any of them.
+pub(super) fn lost(rejection: Rejection, billed: Billed, message: String) -> Lost {
+    Lost::Rejected(Box::new(Rejection { class: RetryClass::Endpoint, message, ..rejection }), billed)
 }
 
 /// Sees a batch through; leaves it where it is when the run is to stop.
@@ -48,7 +44,7 @@ pub(super) async fn voyage(shared: Arc<Shared>, parcel: Arc<Parcel>, api: Arc<dy
             let tally = shared.hand_out(&parcel, results);
             shared.note(ended(&parcel, &tally));
         }
-        Err(Lost::Rejected(rejection)) => shared.give_up(&parcel, &rejection),
+        Err(Lost::Rejected(rejection, billed)) => shared.give_up(&parcel, &rejection, billed),
         Err(Lost::Nowhere) => {
             shared.forget(&parcel).await;
             shared.start_over(&parcel);
@@ -56,15 +52,15 @@ pub(super) async fn voyage(shared: Arc<Shared>, parcel: Arc<Parcel>, api: Arc<dy
     }
 }
 
-struct Trip<'a> {
-    shared: &'a Shared,
-    parcel: &'a Parcel,
-    api: &'a dyn BatchApi,
+pub(super) struct Trip<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) parcel: &'a Parcel,
+    pub(super) api: &'a dyn BatchApi,
 }
 
 impl Trip<'_> {
     async fn see_through(&self) -> Result<HashMap<String, ItemResult>, Lost> {
-        let candidates = match (self.parcel.id(), self.parcel.origin) {
+        let candidates = match (self.parcel.sure_id(), self.parcel.origin) {
             (Some(id), _) => {
                 self.shared.note(format!("{} of an earlier run is waited for", self.parcel.name()));
                 vec![id]
@@ -72,104 +68,38 @@ impl Trip<'_> {
             (None, Origin::ThisRun) => self.submit().await?,
             (None, Origin::EarlierRun) => self.rediscover().await?,
         };
-        for id in candidates {
-            self.parcel.set_id(&id);
-            let Some(files) = self.wait_for(&id).await? else { continue };
-            let results = self.fetch(&id, &files).await?;
-            if self.parcel.is_strange_to(&results) {
-                tracing::debug!("batch {id} is somebody else's");
-                continue;
+        match self.parcel.sure_id() {
+            Some(id) => {
+                let files = self.wait_for(&id).await?.ok_or(Lost::Nowhere)?;
+                self.fetch(&id, &files).await
             }
-            return Ok(results);
+            None => self.try_all(candidates).await,
+        }
+    }
+
+    /// Waits for one batch after the other that may be the one, until the results of one are those of this parcel.
+    async fn try_all(&self, mut candidates: Vec<String>) -> Result<HashMap<String, ItemResult>, Lost> {
+        let mut strangers = HashSet::new();
+        while !candidates.is_empty() {
+            for id in candidates {
+                self.parcel.try_id(&id);
+                if let Some(files) = self.wait_for(&id).await? {
+                    let results = self.fetch(&id, &files).await?;
+                    if !self.parcel.is_strange_to(&results) {
+                        self.parcel.set_id(&id);
+                        return Ok(results);
+                    }
+                    tracing::debug!("batch {id} is somebody else's");
+                }
+                strangers.insert(id);
+            }
+            // Its own may not have been in the list yet when these were.
+            candidates = match self.look_for(self.api.patience().appears, &strangers).await? {
+                Looked::Found(found) => found,
+                Looked::Absent | Looked::NoList => Vec::new(),
+            };
         }
         Err(Lost::Nowhere)
-    }
-
-    /// Submits once, as far as that can be known; returns the id it got, or those it may have got.
-    async fn submit(&self) -> Result<Vec<String>, Lost> {
-        let written = remembered(self.parcel);
-        self.shared.registered(move |register| register.begin(&written)).await.map_err(|problem| {
-            let why = format!("a batch could not be remembered, so it was not submitted: {problem}");
-            Rejection::new(FailureKind::Internal, RetryClass::Endpoint, why)
-        })?;
-        let items = self.shared.desk().items(&self.parcel.keys);
-        self.shared.submitted.fetch_add(items.len() as u64, Ordering::Relaxed);
-        let mut attempt = 1;
-        loop {
-            let rejection = match self.api.submit(self.shared.outside.as_ref(), &self.parcel.tag, &items).await {
-                Ok(id) => return Ok(vec![self.submitted(id).await]),
-                Err(rejection) => rejection,
-            };
-            if rejection.class != RetryClass::Retry {
-                // It was not taken, and will not be.
-                self.shared.forget(self.parcel).await;
-                let message = format!("a batch of {} was not accepted: {}", counted(items.len()), rejection.message);
-                return Err(Rejection { class: RetryClass::Endpoint, message, ..rejection }.into());
-            }
-            if attempt >= ATTEMPTS {
-                let message = format!(
-                    "a batch of {} could not be submitted ({attempt} attempts): {}",
-                    counted(items.len()),
-                    rejection.message
-                );
-                return Err(Rejection { class: RetryClass::Endpoint, message, ..rejection }.into());
-            }
-            self.pause(attempt, &rejection, "submitting a batch").await;
-            attempt += 1;
-            // The answer may have been lost on its way back.
-            if rejection.kind != FailureKind::RateLimited {
-                let found = self.find().await?;
-                if !found.is_empty() {
-                    return Ok(found);
-                }
-            }
-        }
-    }
-
-    async fn submitted(&self, id: String) -> String {
-        let (tag, written) = (self.parcel.tag.clone(), id.clone());
-        if let Err(problem) = self.shared.registered(move |register| register.submitted(&tag, &written)).await {
-            // It can still be found.
-            tracing::debug!("the id of batch {id} could not be kept: {problem}");
-        }
-        self.shared.note(format!("batch {id} submitted: {}", counted(self.parcel.keys.len())));
-        id
-    }
-
-    /// The batch of an earlier run that ended before it knew the id.
-    async fn rediscover(&self) -> Result<Vec<String>, Lost> {
-        loop {
-            let found = self.find().await?;
-            if !found.is_empty() {
-                return Ok(found);
-            }
-            if now().saturating_sub(self.parcel.since) >= APPEARS {
-                return Ok(Vec::new());
-            }
-            tokio::time::sleep(LOOK_AGAIN).await;
-        }
-    }
-
-    /// Where a service keeps no list of batches, there is nothing to find.
-    async fn find(&self) -> Result<Vec<String>, Lost> {
-        let requests = self.parcel.keys.len();
-        let sought = Sought { tag: self.parcel.tag.clone(), since: self.parcel.since, requests };
-        let found = self.persist("looking for a batch", || self.api.find(self.shared.outside.as_ref(), &sought)).await;
-        match found {
-            Ok(found) => {
-                let desk = self.shared.desk();
-                Ok(found.into_iter().filter(|id| !desk.knows(id)).collect())
-            }
-            Err(rejection) if rejection.kind == FailureKind::NotFound => {
-                self.shared.note(format!(
-                    "warning: whether a batch of {} arrived is not known, since {} has no list of batches; it is submitted again",
-                    counted(requests),
-                    self.parcel.endpoint
-                ));
-                Ok(Vec::new())
-            }
-            Err(rejection) => Err(rejection.into()),
-        }
     }
 
     /// Looks until the batch has ended; where its results are. `None`: the provider does not know it.
@@ -184,11 +114,12 @@ impl Trip<'_> {
                 Ok(BatchStatus::Refused(why)) => {
                     self.shared.forget(self.parcel).await;
                     let why = format!("batch {id} was refused: {why}");
-                    return Err(Rejection::new(FailureKind::BadRequest, RetryClass::Endpoint, why).into());
+                    let refusal = Rejection::new(FailureKind::BadRequest, RetryClass::Endpoint, "");
+                    return Err(lost(refusal, Billed::No, why));
                 }
                 Ok(BatchStatus::Running { done }) => {
                     if news.worth_telling(done) {
-                        self.shared.note(format!("batch {id} in progress: {done} of {}", self.parcel.keys.len()));
+                        self.shared.note(format!("batch {id} in progress: {done} of {}", self.parcel.requests));
                     }
                 }
                 // A provider in trouble is waited for like a batch.
@@ -204,7 +135,7 @@ impl Trip<'_> {
                 }
                 Err(rejection) => {
                     let message = format!("batch {id} cannot be looked at: {}", rejection.message);
-                    return Err(Rejection { class: RetryClass::Endpoint, message, ..rejection }.into());
+                    return Err(lost(rejection, Billed::Perhaps, message));
                 }
             }
             tokio::time::sleep(pause.max(asked.unwrap_or_default())).await;
@@ -220,12 +151,12 @@ impl Trip<'_> {
                 "the results of batch {id} could not be fetched, and a later run tries again: {}",
                 rejection.message
             );
-            Rejection { class: RetryClass::Endpoint, message, ..rejection }.into()
+            lost(rejection, Billed::Perhaps, message)
         })
     }
 
     /// Tries again what can succeed and costs nothing.
-    async fn persist<T, F: Future<Output = Result<T, Rejection>>>(
+    pub(super) async fn persist<T, F: Future<Output = Result<T, Rejection>>>(
         &self,
         what: &str,
         mut work: impl FnMut() -> F,
@@ -242,7 +173,7 @@ impl Trip<'_> {
         }
     }
 
-    async fn pause(&self, attempt: u32, rejection: &Rejection, what: &str) {
+    pub(super) async fn pause(&self, attempt: u32, rejection: &Rejection, what: &str) {
         let pause = wait(attempt, rejection.hint.retry_after);
         let (endpoint, what) = (Arc::clone(&self.parcel.endpoint), format!("{what}: {}", rejection.message));
         self.shared.events.emit(Event::Retried { endpoint, what, wait: pause });

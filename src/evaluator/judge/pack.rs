@@ -228,7 +228,7 @@ impl Judge {
 }
 
 /// Whether a shorter request may succeed where a pack failed in this way. What ended for all (an endpoint, a budget, the run) or came
-/// of the network after all retries is no better alone.
+/// of the network after all retries is no better alone; what is still in its batch will be paid for there.
 fn may_do_better_alone(kind: FailureKind) -> bool {
     match kind {
         FailureKind::Timeout
@@ -252,6 +252,7 @@ fn may_do_better_alone(kind: FailureKind) -> bool {
         | FailureKind::NotAScore
         | FailureKind::Budget
         | FailureKind::Cancelled
+        | FailureKind::InBatch
         | FailureKind::NoAnswer
         | FailureKind::Internal
         | FailureKind::Recorded

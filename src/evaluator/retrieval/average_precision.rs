@@ -18,7 +18,7 @@ pub const INFO: Info = Info {
     pass_mark: None,
     needs: &[Needs::Answer, Needs::Contexts, Needs::ExpectedContexts],
     version: 1,
-    source: "TREC (trec_eval map); LlamaIndex AveragePrecision; with cut_at_k: divided by the smaller of their number and k",
+    source: "TREC (trec_eval map); LlamaIndex AveragePrecision; ragas context precision; with cut_at_k: divided by the smaller of their number and k",
 };
 
 pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<AveragePrecision>, build };
@@ -31,13 +31,17 @@ pub struct AveragePrecision {
     /// Only the first `k` retrieved contexts count. Default: all of them.
     #[schemars(range(min = 1))]
     k: Option<usize>,
-    /// How a retrieved context is recognised: by its `id`, or because it holds an expected `text` (or is most of one). Default: id.
+    /// How a retrieved context is recognised: by its `id`, because it holds an expected `text` (or is most of one), or by its
+    /// `similarity` with an expected text. Default: id.
     #[serde(default)]
     by: By,
+    /// With `by: similarity`: the least similarity (1 − edits / length of the longer text), above 0 and at most 1. Default: 0.5.
+    overlap: Option<f64>,
     /// Divide by the smaller of the number of expected contexts and `k`, so that k perfect contexts score 1. Default: false.
     #[serde(default)]
     cut_at_k: bool,
-    /// `llamaindex`: a context retrieved twice counts twice. Default: scoregate's own definitions.
+    /// `llamaindex`: a context retrieved twice counts twice. `ragas`: the same, divided by the number of relevant contexts that were
+    /// retrieved, as its context precision. Default: scoregate's own definitions.
     #[serde(default)]
     compat: Compat,
     /// A case passes at this score or better, from 0 to 1. Default: none, so that the score has no notion of passing.
@@ -46,18 +50,20 @@ pub struct AveragePrecision {
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
     let Draft { settings, sound } = block.draft::<AveragePrecision>(diagnostics)?;
-    let AveragePrecision { k, by, cut_at_k, compat, threshold } = settings;
+    let AveragePrecision { k, by, overlap, cut_at_k, compat, threshold } = settings;
     let metric = match (compat, cut_at_k) {
         (Compat::Scoregate, false) => average_precision,
         (Compat::Scoregate, true) => average_precision_cut,
         (Compat::Llamaindex, false) => average_precision_again,
-        (Compat::Llamaindex, true) => {
-            let problem = block.problem("/cut_at_k", "conflicting-keys", "LlamaIndex never cuts at k");
+        (Compat::Ragas, false) => context_precision,
+        (Compat::Llamaindex | Compat::Ragas, true) => {
+            let message = "LlamaIndex and ragas never cut at k";
+            let problem = block.problem("/cut_at_k", "conflicting-keys", message);
             diagnostics.push(problem.help("leave out `cut_at_k` or `compat`"));
             return None;
         }
     };
-    let draft = Draft { settings: Settings { k, by, compat, threshold }, sound };
+    let draft = Draft { settings: Settings { k, by, overlap, compat, threshold }, sound };
     settings::build(block, &INFO, draft, metric, diagnostics)
 }
 
@@ -76,6 +82,14 @@ pub fn average_precision_cut(ranking: &Ranking) -> f64 {
 pub fn average_precision_again(ranking: &Ranking) -> f64 {
     let counts: Vec<usize> = ranking.relevant_again().into_iter().map(usize::from).collect();
     divided(precisions(&counts), ranking.expected())
+}
+
+/// As ragas: the mean, over the relevant ranks, of the precision there; 0 without one.
+///
+/// **Source**: ragas 0.4.3, `NonLLMContextPrecisionWithReference`, without the 1e-10 in its denominator.
+pub fn context_precision(ranking: &Ranking) -> f64 {
+    let counts: Vec<usize> = ranking.relevant_again().into_iter().map(usize::from).collect();
+    divided(precisions(&counts), counts.iter().sum())
 }
 
 /// Rank by rank, how many expected contexts were found there for the first time.

@@ -23,7 +23,7 @@ pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<Settings>, bu
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
     let draft: Draft<Settings> = block.draft(diagnostics)?;
     let metric = match draft.settings.compat {
-        Compat::Scoregate => ndcg,
+        Compat::Scoregate | Compat::Ragas => ndcg,
         Compat::Llamaindex => ndcg_llamaindex,
     };
     settings::build(block, &INFO, draft, metric, diagnostics)

@@ -23,7 +23,7 @@ pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<Settings>, bu
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
     let draft: Draft<Settings> = block.draft(diagnostics)?;
     let metric = match draft.settings.compat {
-        Compat::Scoregate => precision,
+        Compat::Scoregate | Compat::Ragas => precision,
         Compat::Llamaindex => precision_of_distinct,
     };
     settings::build(block, &INFO, draft, metric, diagnostics)

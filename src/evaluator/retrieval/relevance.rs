@@ -2,7 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::super::pure::too_long;
 use crate::domain::{Context, ExpectedContext, Failure, FailureKind};
+use crate::text::distance::Characters;
+use crate::text::edit::levenshtein_similarity;
 use crate::text::normalize::fold;
 
 /// Where the expected contexts were found.
@@ -81,6 +84,59 @@ pub fn by_text(retrieved: &[Context], expected: &[ExpectedContext]) -> Result<Re
     Ok(relevance)
 }
 
+/// The least similarity of two texts that are taken for the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Same {
+    AtLeast(f64),
+    Above(f64),
+}
+
+impl Same {
+    fn holds(self, similarity: f64) -> bool {
+        match self {
+            Self::AtLeast(least) => similarity >= least,
+            Self::Above(bound) => similarity > bound,
+        }
+    }
+}
+
+/// A passage is every expected context whose text is similar enough: 1 − edits / length of the longer text, of the texts as they are.
+///
+/// **Source**: ragas 0.4.3, `NonLLMContextRecall`, `NonLLMContextPrecisionWithReference`.
+///
+/// # Errors
+/// `Missing` where an expected context has no text, or texts are too long to compare.
+pub fn by_similarity(retrieved: &[Context], expected: &[ExpectedContext], same: Same) -> Result<Relevance, Failure> {
+    let mut relevance = Relevance::default();
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    let mut texts: Vec<&str> = Vec::new();
+    for context in expected {
+        let text = context.text.as_deref().filter(|text| !text.is_empty());
+        let text = text.ok_or_else(|| without("an expected context", "text", "id"))?;
+        if !known.contains_key(text) {
+            texts.push(text);
+        }
+        add(&mut relevance.gains, &mut known, text, context.gain);
+    }
+    let mut distinct = HashSet::new();
+    for context in retrieved {
+        let mut rank = Vec::new();
+        for (index, text) in texts.iter().enumerate() {
+            let both = Characters::of(&context.text, text);
+            if !both.affordable() {
+                return Err(too_long("characters", both.left.len(), both.right.len()));
+            }
+            if same.holds(levenshtein_similarity(&both)) {
+                rank.push(index);
+            }
+        }
+        relevance.ranks.push(rank);
+        distinct.insert(context.text.as_str());
+    }
+    relevance.distinct = distinct.len();
+    Ok(relevance)
+}
+
 /// A passage that is at least half of `text`: a shorter one ("the") could lie in any text.
 fn within(passage: &str, text: &str) -> bool {
     passage.chars().count().saturating_mul(2) >= text.chars().count() && text.contains(passage)
@@ -129,6 +185,15 @@ mod tests {
         ];
         let found = by_text(&retrieved, &expected).unwrap();
         assert_eq!(found.ranks, vec![vec![0], vec![], vec![1]]);
+    }
+
+    #[test]
+    fn similar_texts_are_the_same_from_a_bound_on() {
+        let expected = [quote("abcd"), quote("wxyz")];
+        let retrieved = [passage("abXY"), passage("abcz")];
+        let ranks = |same| by_similarity(&retrieved, &expected, same).unwrap().ranks;
+        assert_eq!(ranks(Same::AtLeast(0.5)), vec![vec![0], vec![0]]);
+        assert_eq!(ranks(Same::Above(0.5)), vec![vec![], vec![0]]);
     }
 
     #[test]

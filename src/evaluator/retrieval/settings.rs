@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::super::pure::{Found, Measure, ready, threshold};
 use super::super::{Info, Ready, Subject};
 use super::ranking::Ranking;
-use super::relevance::{by_id, by_text};
+use super::relevance::{Same, by_id, by_similarity, by_text};
 use crate::diagnostic::Diagnostics;
 use crate::domain::Failure;
 use crate::suite::{Block, Draft};
@@ -18,10 +18,14 @@ pub struct Settings {
     /// Only the first `k` retrieved contexts count. Default: all of them.
     #[schemars(range(min = 1))]
     pub(super) k: Option<usize>,
-    /// How a retrieved context is recognised: by its `id`, or because it holds an expected `text` (or is most of one). Default: id.
+    /// How a retrieved context is recognised: by its `id`, because it holds an expected `text` (or is most of one), or by its
+    /// `similarity` with an expected text. Default: id.
     #[serde(default)]
     pub(super) by: By,
-    /// `llamaindex` for the numbers of LlamaIndex's RetrieverEvaluator. Default: scoregate's own definitions.
+    /// With `by: similarity`: the least similarity (1 − edits / length of the longer text), above 0 and at most 1. Default: 0.5.
+    pub(super) overlap: Option<f64>,
+    /// `llamaindex` for the numbers of LlamaIndex's RetrieverEvaluator; `ragas`, for recall and average_precision, for those of its
+    /// context metrics without a model. Default: scoregate's own definitions.
     #[serde(default)]
     pub(super) compat: Compat,
     /// A case passes at this score or better, from 0 to 1. Default: none, so that the score has no notion of passing.
@@ -34,6 +38,7 @@ pub enum By {
     #[default]
     Id,
     Text,
+    Similarity,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -42,11 +47,16 @@ pub enum Compat {
     #[default]
     Scoregate,
     Llamaindex,
+    Ragas,
 }
+
+/// Least similarity of two texts that are taken for the same, as ragas has it.
+const OVERLAP: f64 = 0.5;
 
 struct Retrieval {
     settings: Settings,
     metric: fn(&Ranking) -> f64,
+    same: Same,
 }
 
 /// Checks the settings and makes the evaluator of `metric`.
@@ -59,7 +69,26 @@ pub(super) fn build(
 ) -> Option<Ready> {
     let Draft { settings, sound } = draft;
     let mark = threshold(block, info, settings.threshold, diagnostics).ok()?;
-    sound.then(|| ready(block, info, mark, Retrieval { settings, metric }))
+    let problem = match (settings.by, settings.overlap) {
+        (By::Id | By::Text, Some(_)) => block
+            .problem("/overlap", "conflicting-keys", "`overlap` is a part of `by: similarity`")
+            .help("set `by: similarity`, or leave `overlap` out"),
+        (By::Similarity, Some(least)) if !(least > 0.0 && least <= 1.0) => block
+            .problem("/overlap", "overlap-out-of-range", format!("`overlap` is {least}"))
+            .help("it is above 0 and at most 1"),
+        _ if settings.compat == Compat::Ragas && !matches!(info.name, "recall" | "average_precision") => block
+            .problem("/compat", "conflicting-keys", format!("ragas has no `{}`", info.name))
+            .help("`compat: ragas` is for recall and average_precision"),
+        _ => {
+            let overlap = settings.overlap.unwrap_or(OVERLAP);
+            // ragas' recall wants more than the threshold; its precision, and ours, no less.
+            let strict = settings.compat == Compat::Ragas && info.name == "recall";
+            let same = if strict { Same::Above(overlap) } else { Same::AtLeast(overlap) };
+            return sound.then(|| ready(block, info, mark, Retrieval { settings, metric, same }));
+        }
+    };
+    diagnostics.push(problem);
+    None
 }
 
 impl Measure for Retrieval {
@@ -71,6 +100,7 @@ impl Measure for Retrieval {
         let found = match self.settings.by {
             By::Id => by_id(retrieved, expected)?,
             By::Text => by_text(retrieved, expected)?,
+            By::Similarity => by_similarity(retrieved, expected, self.same)?,
         };
         let ranking = Ranking { found, k: self.settings.k };
         let value = (self.metric)(&ranking);

@@ -1,15 +1,16 @@
 //! The retrieval family against the recorded runs, by hand, and at its edges.
 
 use proptest::prelude::*;
+use serde_json::Value;
 
-use super::average_precision::{average_precision, average_precision_again, average_precision_cut};
+use super::average_precision::{average_precision, average_precision_again, average_precision_cut, context_precision};
 use super::hit_rate::hit_rate;
 use super::mrr::mrr;
 use super::ndcg::{ndcg, ndcg_llamaindex};
 use super::precision::{precision, precision_of_distinct};
 use super::ranking::Ranking;
 use super::recall::recall;
-use super::relevance::by_id;
+use super::relevance::{Same, by_id, by_similarity};
 use crate::domain::{Context, ExpectedContext};
 use crate::evaluator::tests::peps::recorded;
 
@@ -60,6 +61,46 @@ fn every_recorded_retrieval_scores_as_the_reference_says() {
         }
     }
     assert_eq!(compared, 7 * 134 * 8);
+}
+
+fn vectors(name: &str) -> Vec<Value> {
+    let path = format!("{}/fixtures/metrics/retrieval.json", env!("CARGO_MANIFEST_DIR"));
+    let all: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    all[name].as_array().unwrap().clone()
+}
+
+/// scikit-learn ranks every document; those without gain are not among the expected ones.
+#[test]
+fn graded_relevance_scores_as_scikit_learn_says() {
+    for row in vectors("graded") {
+        let gains: Vec<f64> = serde_json::from_value(row["gains"].clone()).unwrap();
+        let names: Vec<String> = (0..gains.len()).map(|item| item.to_string()).collect();
+        let expected: Vec<(&str, f64)> =
+            names.iter().map(String::as_str).zip(gains).filter(|(_, gain)| *gain > 0.0).collect();
+        let order: Vec<usize> = serde_json::from_value(row["order"].clone()).unwrap();
+        let k: Option<usize> = serde_json::from_value(row["k"].clone()).unwrap();
+        let retrieved: Vec<&str> =
+            order.iter().take(k.unwrap_or(usize::MAX)).map(|item| names[*item].as_str()).collect();
+        let value = ndcg(&ranking(&retrieved, &expected, k));
+        assert!((value - row["ndcg"].as_f64().unwrap()).abs() < 1e-6, "{row}: {value}");
+    }
+}
+
+#[test]
+fn similar_texts_score_as_ragas_says() {
+    for row in vectors("similar") {
+        let texts = |key: &str| serde_json::from_value::<Vec<String>>(row[key].clone()).unwrap();
+        let retrieved: Vec<Context> =
+            texts("retrieved").into_iter().map(|text| Context { text, ..Context::default() }).collect();
+        let expected: Vec<ExpectedContext> = texts("expected")
+            .into_iter()
+            .map(|text| ExpectedContext { id: None, text: Some(text), gain: 1.0 })
+            .collect();
+        let found = |same| Ranking { found: by_similarity(&retrieved, &expected, same).unwrap(), k: None };
+        let close = |value: f64, key: &str| (value - row[key].as_f64().unwrap()).abs() < 1e-6;
+        assert!(close(context_precision(&found(Same::AtLeast(0.5))), "context_precision"), "{row}");
+        assert!(close(recall(&found(Same::Above(0.5))), "context_recall"), "{row}");
+    }
 }
 
 #[test]

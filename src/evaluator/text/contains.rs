@@ -40,9 +40,6 @@ pub struct Settings {
     /// Upper and lower case are the same. Default: false.
     #[serde(default)]
     ignore_case: bool,
-    /// Pass where the answer does not contain them. Default: false.
-    #[serde(default)]
-    negate: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -58,12 +55,11 @@ struct Contains {
     texts: Vec<String>,
     matching: Matching,
     ignore_case: bool,
-    negate: bool,
 }
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
     let Draft { settings, sound } = block.draft::<Settings>(diagnostics)?;
-    let Settings { value, values, matching, ignore_case, negate } = settings;
+    let Settings { value, values, matching, ignore_case } = settings;
     let (texts, pointer) = match (value, values) {
         (Some(_), Some(_)) => {
             let problem = block.problem("/values", "conflicting-keys", "`value` and `values` exclude each other");
@@ -86,7 +82,7 @@ fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnosti
         return None;
     }
     let info = if texts.is_empty() { &INFO } else { &OF_VALUES };
-    sound.then(|| ready(block, info, None, Contains { texts, matching, ignore_case, negate }))
+    sound.then(|| ready(block, info, None, Contains { texts, matching, ignore_case }))
 }
 
 impl Measure for Contains {
@@ -107,7 +103,7 @@ impl Measure for Contains {
             Matching::All => absent.is_empty(),
             Matching::Any => absent.len() < wanted.len(),
         };
-        Ok(Found::check(holds, self.negate, explain(&wanted, &absent)))
+        Ok(Found::check(holds, explain(&wanted, &absent)))
     }
 }
 

@@ -38,9 +38,6 @@ pub struct Settings {
     /// White space at both ends does not count. Default: true.
     #[serde(default = "yes")]
     trim: bool,
-    /// Pass where the texts differ. Default: false.
-    #[serde(default)]
-    negate: bool,
 }
 
 fn yes() -> bool {
@@ -65,7 +62,7 @@ impl Measure for Settings {
         } else {
             format!("the answer is not the expected text `{}`", excerpt(expected, 80))
         };
-        Ok(Found::check(same, self.negate, reason))
+        Ok(Found::check(same, reason))
     }
 }
 

@@ -26,11 +26,7 @@ pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<Settings>, bu
 /// Is the answer the reference, apart from case, punctuation and articles?
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// Pass where they differ. Default: false.
-    #[serde(default)]
-    negate: bool,
-}
+pub struct Settings {}
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
     let settings: Settings = block.settings(diagnostics)?;
@@ -46,7 +42,7 @@ impl Measure for Settings {
         } else {
             format!("the answer is not the reference `{}`", excerpt(reference, 80))
         };
-        Ok(Found::check(same, self.negate, reason))
+        Ok(Found::check(same, reason))
     }
 }
 

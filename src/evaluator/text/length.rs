@@ -12,7 +12,7 @@ use crate::suite::{Block, Draft};
 
 pub const INFO: Info = Info {
     name: "length",
-    summary: "1 if the answer has from `min` to `max` characters (or words), else 0",
+    summary: "1 if the answer has from `min` to `max` characters (or words, or tokens), else 0",
     score: ScoreKind::Binary,
     direction: Direction::Higher,
     pass_mark: Some(1.0),
@@ -23,6 +23,9 @@ pub const INFO: Info = Info {
 
 pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<Settings>, build };
 
+/// Bytes of UTF-8 that are taken for one token, as for budgets. Models differ: for most languages this is a little more than they count.
+const BYTES_A_TOKEN: usize = 4;
+
 /// Is the answer neither too short nor too long? At least one of `min` and `max` is needed.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -31,12 +34,9 @@ pub struct Settings {
     min: Option<usize>,
     /// Most that pass.
     max: Option<usize>,
-    /// What is counted. Default: characters, as readers see them. In Chinese each character is a word.
+    /// What is counted. Default: characters, as readers see them. In Chinese each character is a word. Tokens are estimated: four bytes each.
     #[serde(default)]
     unit: Unit,
-    /// Pass outside the bounds. Default: false.
-    #[serde(default)]
-    negate: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -45,6 +45,8 @@ pub enum Unit {
     #[default]
     Characters,
     Words,
+    /// About as many as models count: four bytes each.
+    Tokens,
 }
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
@@ -76,16 +78,19 @@ impl Measure for Settings {
             (Unit::Characters, _) => "characters",
             (Unit::Words, 1) => "word",
             (Unit::Words, _) => "words",
+            (Unit::Tokens, 1) => "token, estimated",
+            (Unit::Tokens, _) => "tokens, estimated",
         };
-        Ok(Found::check(inside, self.negate, format!("the answer has {length} {unit}")))
+        Ok(Found::check(inside, format!("the answer has {length} {unit}")))
     }
 }
 
-/// Number of characters or words.
+/// Number of characters or words, or about that of tokens.
 pub fn length(text: &str, unit: Unit) -> usize {
     match unit {
         Unit::Characters => text.trim().graphemes(true).count(),
         Unit::Words => text.unicode_words().count(),
+        Unit::Tokens => text.trim().len().div_ceil(BYTES_A_TOKEN),
     }
 }
 
@@ -99,5 +104,6 @@ mod tests {
         assert_eq!(length("ne\u{301}e", Unit::Characters), 3);
         assert_eq!(length("Don't panic, friend!", Unit::Words), 3);
         assert_eq!(length(" \n", Unit::Characters), 0);
+        assert_eq!((length("four", Unit::Tokens), length(" 中文 ", Unit::Tokens)), (1, 2));
     }
 }

@@ -36,14 +36,10 @@ pub struct Settings {
     /// Upper and lower case are the same. Default: false.
     #[serde(default)]
     ignore_case: bool,
-    /// Pass where the pattern does not match. Default: false.
-    #[serde(default)]
-    negate: bool,
 }
 
 struct Matches {
     regex: Regex,
-    negate: bool,
 }
 
 fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
@@ -59,7 +55,7 @@ fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnosti
                 .push(problem.help("write a pattern that needs at least one character, or anchor it with ^ and $"));
             None
         }
-        Ok(regex) => sound.then(|| ready(block, &INFO, None, Matches { regex, negate: settings.negate })),
+        Ok(regex) => sound.then(|| ready(block, &INFO, None, Matches { regex })),
         Err(error) => {
             let problem =
                 block.problem("/pattern", "bad-pattern", format!("the pattern cannot be used: {}", why(&error)));
@@ -72,7 +68,7 @@ fn build(block: &Block, _context: &BuildContext<'_>, diagnostics: &mut Diagnosti
 }
 
 /// The pattern ready to use, within its limit of memory.
-fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, ::regex::Error> {
+pub(super) fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, ::regex::Error> {
     RegexBuilder::new(pattern)
         .case_insensitive(ignore_case)
         .size_limit(PATTERN_BYTES)
@@ -81,7 +77,7 @@ fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, ::regex::Error> {
 }
 
 /// The last line of the crate's drawing holds the cause.
-fn why(error: &::regex::Error) -> String {
+pub(super) fn why(error: &::regex::Error) -> String {
     match error {
         ::regex::Error::CompiledTooBig(limit) => {
             format!("it would take more than {limit} bytes (limit of compiled patterns)")
@@ -101,7 +97,7 @@ impl Measure for Matches {
             Some(found) => format!("the pattern matches `{}`", excerpt(found.as_str(), 80)),
             None => format!("the pattern `{}` does not match", excerpt(self.regex.as_str(), 80)),
         };
-        Ok(Found::check(found.is_some(), self.negate, reason))
+        Ok(Found::check(found.is_some(), reason))
     }
 }
 

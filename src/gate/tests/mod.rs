@@ -3,6 +3,7 @@
 
 mod cases;
 mod looks;
+mod loosened;
 mod policy;
 mod properties;
 mod quarantine;

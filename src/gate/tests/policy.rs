@@ -56,7 +56,11 @@ fn every_number_is_checked() {
     one_problem(json!({ "must_pass": {} }), "selects nothing");
     one_problem(json!({ "baseline": { "runs": 0 } }), "runs is 0");
     one_problem(json!({ "baseline": { "max_age": "soon" } }), "no length of time");
-    one_problem(json!({ "baseline": { "from": "git" } }), "from: file");
+    one_problem(json!({ "baseline": { "from": "the cloud" } }), "is no place of a baseline");
+    one_problem(json!({ "baseline": { "from": "https://example.org/x", "path": "y" } }), "`path` has no meaning");
+    one_problem(json!({ "baseline": { "digest": "abc" } }), "is no digest");
+    one_problem(metric(json!({ "shadow_until": "next week" })), "is no day");
+    one_problem(metric(json!({ "shadow_until": "2026-13-01" })), "write it as");
     one_problem(json!({ "tolerance": 1 }), "tolerance");
 }
 

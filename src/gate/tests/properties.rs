@@ -69,7 +69,8 @@ fn gate(sample: &Sample) -> Policy {
     let first = policy.metrics.get_mut("first").unwrap();
     (first.min, first.case_min, first.max_drop) = (tenth(sample.min), tenth(sample.case_min), tenth(sample.max_drop));
     policy.min_measured = f64::from(sample.min_measured) / 10.0;
-    policy.baseline.as_mut().unwrap().may_be_missing = sample.missing_allowed;
+    policy.baseline.as_mut().unwrap().missing =
+        if sample.missing_allowed { crate::gate::Missing::Warn } else { crate::gate::Missing::Fail };
     policy
 }
 
@@ -106,7 +107,7 @@ fn evidence(sample: &Sample, state: &BaselineState) -> Result<(), String> {
     match state {
         BaselineState::NotAsked => Ok(()),
         BaselineState::Absent(_) => ensure(sample.missing_allowed, "a baseline"),
-        BaselineState::Broken(_) => Err("a sound baseline".to_owned()),
+        BaselineState::Broken(_) | BaselineState::Unreachable(_) => Err("a sound baseline".to_owned()),
         BaselineState::Found(baseline) => {
             ensure(!baseline.cases.is_empty(), "a baseline with cases")?;
             let sound = baseline.cases.iter().flat_map(|case| case.scores.values().flatten().flatten());

@@ -424,3 +424,20 @@ fn a_metric_without_a_rule_is_reported_and_decides_nothing() {
     let limited = super::verdict(&now, &BaselineState::NotAsked, metric(json!({ "min": 0.1 })));
     assert!(limited.rules.iter().all(|rule| rule.rule != RuleKind::Reported));
 }
+
+/// F28: a metric that is tried out warns up to its day, fails from the next on, and fails where the day is not known.
+#[test]
+fn a_metric_in_the_shadow_warns_until_its_day_is_over() {
+    let gate = json!({ "metrics": { "quality": { "min": 0.8, "shadow_until": "2026-11-30" } } });
+    for (started, code, words) in [
+        (Some("2026-11-30T23:59:59Z"), 0, "quality only warns until 2026-11-30"),
+        (Some("2026-12-01T00:00:00Z"), 1, "quality decides: its shadow ended on 2026-11-30"),
+        (None, 1, "quality decides: its shadow ended on 2026-11-30"),
+    ] {
+        let mut run = scores(&[0.1; 30]);
+        run.header.started = started.map(str::to_owned);
+        let verdict = verdict(&run, &BaselineState::NotAsked, gate.clone());
+        assert_eq!(verdict.exit_code, code, "{started:?}: {}", verdict.headline);
+        assert!(verdict.notes.iter().any(|note| note.contains(words)), "{:?}", verdict.notes);
+    }
+}

@@ -1,5 +1,6 @@
 //! The requests about batches, and what their answers have in common.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use serde_json::Value;
 
 use crate::domain::{EndpointLimits, FailureKind, RetryClass};
 use crate::net::{
-    Attempt, BATCH_HEADER, Call, Deadlines, Dialect, Expected, HttpRequest, Purpose, Rejection, Request, Response,
-    Route, Url, first_words, shown,
+    Attempt, BATCH_HEADER, Call, Deadlines, Dialect, Expected, HttpRequest, ItemResult, Purpose, Rejection, Request,
+    Response, Route, Url, first_words, shown,
 };
 use crate::provider::Headers;
 
@@ -69,7 +70,11 @@ impl Access {
         for _ in 0..PAGES {
             let response = self.ask(outside, &page, Sent::Nothing, Size::Question).await?;
             let body = json(&response, &page)?;
-            let batches = body.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            let Some(batches) = body.get("data").and_then(Value::as_array) else {
+                // No list is not an empty list: what is not in it would be submitted again.
+                let why = format!("{} answered without a list of batches in `data`", shown(&page));
+                return Err(Rejection::new(FailureKind::Malformed, RetryClass::Endpoint, why));
+            };
             let search = look(batches, &page)?;
             let more = body.get("has_more").and_then(Value::as_bool) == Some(true);
             let (Search::GoOn, true, Some(last)) = (search, more, batches.last()) else { break };
@@ -166,6 +171,18 @@ pub(super) fn answer(id: &str, status: u16, body: &str) -> Response {
         body: Bytes::copy_from_slice(body.as_bytes()),
         latency: Duration::ZERO,
     }
+}
+
+/// Results of an ended batch. Where not one line can be read, they are none: what is missing in results is asked again, and paid for.
+pub(super) fn readable(
+    results: HashMap<String, ItemResult>,
+    id: &str,
+) -> Result<HashMap<String, ItemResult>, Rejection> {
+    if results.is_empty() {
+        let why = format!("the results of batch {id} hold no line that can be read");
+        return Err(Rejection::new(FailureKind::Malformed, RetryClass::Retry, why));
+    }
+    Ok(results)
 }
 
 /// The lines of a file of results that hold something.

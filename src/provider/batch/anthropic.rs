@@ -10,11 +10,11 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Access;
-use super::access::{Search, Sent, Size, answer, below, id_of, json, lines};
+use super::access::{Search, Sent, Size, answer, below, id_of, json, lines, readable};
 use crate::domain::{FailureKind, RetryClass};
 use crate::net::{
-    Attempt, BatchApi, BatchItem, BatchLimits, BatchStatus, BoxFuture, ItemResult, Patience, Rejection, Sought, Url,
-    classify, shown,
+    Attempt, BatchApi, BatchItem, BatchLimits, BatchStatus, BoxFuture, ItemResult, NotSubmitted, Patience, Rejection,
+    Sought, Url, classify, shown,
 };
 
 /// Below the stated limits of 100,000 requests and 256 MB.
@@ -102,7 +102,7 @@ impl AnthropicBatches {
         let url = below(&self.batches, &[id, "results"]);
         let response = self.access.ask(outside, &url, Sent::Nothing, Size::Transfer).await?;
         let read = lines(&response.body).filter_map(|line| serde_json::from_slice::<Line<'_>>(line).ok());
-        Ok(read.map(|line| self.result(id, line)).collect())
+        readable(read.map(|line| self.result(id, line)).collect(), id)
     }
 
     fn result(&self, id: &str, line: Line<'_>) -> (String, ItemResult) {
@@ -162,8 +162,8 @@ impl BatchApi for AnthropicBatches {
         outside: &'a dyn Attempt,
         _tag: &'a str,
         items: &'a [BatchItem],
-    ) -> BoxFuture<'a, Result<String, Rejection>> {
-        Box::pin(self.create(outside, items))
+    ) -> BoxFuture<'a, Result<String, NotSubmitted>> {
+        Box::pin(async move { self.create(outside, items).await.map_err(NotSubmitted::of) })
     }
 
     fn find<'a>(

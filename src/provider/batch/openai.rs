@@ -11,11 +11,11 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::Access;
-use super::access::{Search, Sent, Size, answer, below, id_of, is_id, json, lines};
+use super::access::{Search, Sent, Size, answer, below, id_of, is_id, json, lines, readable};
 use crate::domain::{FailureKind, RetryClass};
 use crate::net::{
-    Attempt, BatchApi, BatchItem, BatchLimits, BatchStatus, BoxFuture, ItemResult, Patience, Rejection, Sought, Url,
-    classify, shown,
+    Attempt, BatchApi, BatchItem, BatchLimits, BatchStatus, BoxFuture, ItemResult, NotSubmitted, Patience, Rejection,
+    Sought, Url, classify, shown,
 };
 
 /// Below the stated limits of 50,000 requests and 200 MB.
@@ -134,7 +134,7 @@ impl OpenAiBatches {
             let read = lines(&response.body).filter_map(|line| serde_json::from_slice::<Line<'_>>(line).ok());
             results.extend(read.map(|line| self.result(id, line)));
         }
-        Ok(results)
+        if files.is_empty() { Ok(results) } else { readable(results, id) }
     }
 
     fn result(&self, id: &str, line: Line<'_>) -> (String, ItemResult) {
@@ -219,10 +219,11 @@ impl BatchApi for OpenAiBatches {
         outside: &'a dyn Attempt,
         tag: &'a str,
         items: &'a [BatchItem],
-    ) -> BoxFuture<'a, Result<String, Rejection>> {
+    ) -> BoxFuture<'a, Result<String, NotSubmitted>> {
         Box::pin(async move {
-            let file = self.upload(outside, tag, items).await?;
-            self.create(outside, tag, &file).await
+            // A file alone is no batch, whatever became of it.
+            let file = self.upload(outside, tag, items).await.map_err(NotSubmitted::Refused)?;
+            self.create(outside, tag, &file).await.map_err(NotSubmitted::of)
         })
     }
 

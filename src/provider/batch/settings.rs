@@ -12,6 +12,8 @@ use crate::suite::{Block, Period};
 /// A little longer than the day after which both providers end a batch, so that its end is still seen.
 const MAX_WAIT: Duration = Duration::from_secs(25 * 3600);
 const POLL: Duration = Duration::from_secs(60);
+/// Lists of batches lag behind by seconds.
+const APPEARS: Duration = Duration::from_secs(30);
 const SHORTEST_POLL: Duration = Duration::from_millis(10);
 
 /// How calls of judges are sent.
@@ -29,6 +31,8 @@ pub(in crate::provider) enum Mode {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::provider) struct BatchSpec {
+    /// How long a batch whose submission was not answered is looked for before it is submitted again (default: 30s).
+    appears: Option<Period>,
     /// How long a question waits for its batch, which goes on for a later run then (default: 25h).
     max_wait: Option<Period>,
     /// The longest pause between two looks at a batch (default: 60s).
@@ -53,7 +57,8 @@ pub(in crate::provider) fn patience(
             let spec = spec.cloned().unwrap_or_default();
             let period = |written: Option<Period>, default| written.map_or(default, |period| period.0);
             let poll = period(spec.poll, POLL).max(SHORTEST_POLL);
-            Some(Some(Patience { max_wait: period(spec.max_wait, MAX_WAIT), poll }))
+            let appears = period(spec.appears, APPEARS);
+            Some(Some(Patience { max_wait: period(spec.max_wait, MAX_WAIT), poll, appears }))
         }
     }
 }

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::{Access, AnthropicBatches, OpenAiBatches};
 use crate::domain::{FailureKind, RetryClass};
 use crate::net::{
-    Attempt, BatchApi, BatchItem, BatchStatus, BoxFuture, Call, Dialect, ItemResult, Patience, Rejection, Request,
-    Response, Sought, Url,
+    Attempt, BatchApi, BatchItem, BatchStatus, BoxFuture, Call, Dialect, ItemResult, NotSubmitted, Patience, Rejection,
+    Request, Response, Sought, Url,
 };
 use crate::provider::Headers;
 
@@ -42,7 +42,8 @@ impl Attempt for Outside {
     }
 }
 
-const PATIENCE: Patience = Patience { max_wait: Duration::from_secs(1), poll: Duration::from_secs(1) };
+const PATIENCE: Patience =
+    Patience { max_wait: Duration::from_secs(1), poll: Duration::from_secs(1), appears: Duration::from_secs(1) };
 
 fn access(dialect: Dialect) -> Access {
     Access { headers: Headers::default(), endpoint: "judge".into(), dialect }
@@ -63,10 +64,13 @@ async fn an_id_that_leads_elsewhere_is_refused() {
     let item = [BatchItem { id: "a".to_owned(), body: Bytes::from_static(b"{}") }];
     for id in [json!("../../other"), json!("a?b"), json!(""), json!(7), Value::Null] {
         let outside = Outside::new(&[("/files?x=1", json!({"id": id}))]);
-        let rejection = openai().submit(&outside, "tag", &item).await.unwrap_err();
+        let NotSubmitted::Refused(rejection) = openai().submit(&outside, "tag", &item).await.unwrap_err() else {
+            panic!("without its file there is no batch");
+        };
         assert_eq!((rejection.kind, rejection.class), (FailureKind::Malformed, RetryClass::Endpoint), "{id}");
         let outside = Outside::new(&[("/messages/batches", json!({"id": id}))]);
-        assert_eq!(anthropic().submit(&outside, "tag", &item).await.unwrap_err().kind, FailureKind::Malformed);
+        let unknown = anthropic().submit(&outside, "tag", &item).await.unwrap_err();
+        assert!(matches!(unknown, NotSubmitted::Unknown(rejection) if rejection.kind == FailureKind::Malformed));
         assert_eq!(*outside.seen.lock().unwrap(), ["POST http://h.test/v1/messages/batches"]);
     }
 }
@@ -82,6 +86,45 @@ async fn every_page_of_the_list_is_looked_through() {
     // Older than the submission by more than clocks differ: it is on no later page.
     let old = json!({"data": [{"id": "b1", "created_at": 1000 - 3601, "metadata": null}], "has_more": true});
     assert!(openai().find(&Outside::new(&[("limit=100", old)]), &sought).await.unwrap().is_empty());
+}
+
+/// A page of a proxy, an answer without its list: nobody knows what would be in it.
+#[tokio::test]
+async fn an_answer_without_a_list_is_no_empty_list() {
+    let sought = Sought { tag: "mine".to_owned(), since: 1000, requests: 2 };
+    for body in ["{}", "{\"data\": null}", "<html>"] {
+        let outside = Outside::of_texts(&[("limit=100", body.to_owned())]);
+        assert_eq!(openai().find(&outside, &sought).await.unwrap_err().kind, FailureKind::Malformed, "{body}");
+        assert_eq!(anthropic().find(&outside, &sought).await.unwrap_err().kind, FailureKind::Malformed, "{body}");
+    }
+}
+
+/// Only a plain no says that there is no batch.
+#[tokio::test]
+async fn an_unreadable_answer_to_a_submission_may_be_a_batch() {
+    let item = [BatchItem { id: "a".to_owned(), body: Bytes::from_static(b"{}") }];
+    for body in ["<html>", "{\"id\"", "{}", ""] {
+        let outside = Outside::of_texts(&[
+            ("/files?x=1", "{\"id\": \"f1\"}".to_owned()),
+            ("/batches?x=1", body.to_owned()),
+            ("/messages/batches", body.to_owned()),
+        ]);
+        for end in [openai().submit(&outside, "tag", &item).await, anthropic().submit(&outside, "tag", &item).await] {
+            assert!(matches!(end, Err(NotSubmitted::Unknown(_))), "{body}: {end:?}");
+        }
+    }
+    for (kind, class, unknown) in [
+        (FailureKind::Auth, RetryClass::Endpoint, false),
+        (FailureKind::BadRequest, RetryClass::Case, false),
+        (FailureKind::RateLimited, RetryClass::Retry, false),
+        (FailureKind::Server, RetryClass::Retry, true),
+        (FailureKind::Connection, RetryClass::Retry, true),
+        // A body beyond the size limit.
+        (FailureKind::Malformed, RetryClass::Case, true),
+    ] {
+        let end = NotSubmitted::of(Rejection::new(kind, class, "why"));
+        assert_eq!(matches!(end, NotSubmitted::Unknown(_)), unknown, "{kind:?}");
+    }
 }
 
 #[tokio::test]
@@ -124,6 +167,23 @@ async fn a_status_of_the_future_is_waited_for() {
     assert_eq!(anthropic().status(&outside, "b1").await.unwrap(), BatchStatus::Running { done: 3 });
     let outside = Outside::new(&[("/b1", json!({"id": "b1"}))]);
     assert_eq!(anthropic().status(&outside, "b1").await.unwrap_err().kind, FailureKind::Malformed);
+}
+
+/// What is missing in results is asked again at the full price; a page of a proxy is no results.
+#[tokio::test]
+async fn results_without_a_readable_line_are_no_results() {
+    for text in ["<html>\n<body>", "", "\n"] {
+        let outside = Outside::of_texts(&[
+            ("/files/f/content?x=1", text.to_owned()),
+            ("/messages/batches/b1/results", text.to_owned()),
+        ]);
+        let files = ["f".to_owned()];
+        for end in [openai().results(&outside, "b1", &files).await, anthropic().results(&outside, "b1", &[]).await] {
+            let rejection = end.unwrap_err();
+            assert_eq!((rejection.kind, rejection.class), (FailureKind::Malformed, RetryClass::Retry), "{text}");
+        }
+        assert!(openai().results(&outside, "b1", &[]).await.unwrap().is_empty(), "nothing was done, nothing is there");
+    }
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::RuleLine;
 use crate::domain::{
-    BaselineRun, BaselineSource, BrokenCase, CallCounts, CaseChanges, Completion, Decision, FlakyCase, LooksTaken,
-    MetricSpec, Part, Selection, SliceChange, Usage, Usd, Verdict, VerdictCounts,
+    BaseRecord, BaselineRun, BaselineSource, BrokenCase, CallCounts, CaseChanges, Completion, Decision, FlakyCase,
+    LooksTaken, MetricSpec, Part, Selection, SliceChange, Usage, Usd, Verdict, VerdictCounts,
 };
 
 /// Version of the format.
@@ -60,6 +60,9 @@ pub(super) struct VerdictFileV1 {
     baseline: Option<BaselineSource>,
     #[serde(default)]
     baseline_runs: Vec<BaselineRun>,
+    /// What a pull request's run was judged by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base: Option<BaseRecord>,
     metrics: Vec<MetricSpec>,
     calls: Option<CallCounts>,
     usage: Option<Usage>,
@@ -94,6 +97,7 @@ impl VerdictFileV1 {
             alpha: verdict.alpha,
             baseline: verdict.baseline.clone(),
             baseline_runs: verdict.baseline_runs.clone(),
+            base: verdict.base.clone(),
             metrics: verdict.metrics.clone(),
             calls: end.map(|end| end.calls),
             usage: end.map(|end| end.usage),
@@ -122,6 +126,7 @@ impl VerdictFileV1 {
                 notes: self.notes,
                 baseline: self.baseline,
                 baseline_runs: self.baseline_runs,
+                base: self.base,
                 metrics: self.metrics,
                 partial: self.partial,
                 selection: self.selection,

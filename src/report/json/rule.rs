@@ -124,7 +124,12 @@ fn expected(kind: RuleKind) -> &'static [&'static str] {
         RuleKind::MaxDrop => &["baseline", "current", "delta"],
         RuleKind::Threshold | RuleKind::PassRate => &["current", "ci"],
         RuleKind::EachCase | RuleKind::Percentile | RuleKind::Reported => &["current"],
-        RuleKind::MustPass | RuleKind::Coverage | RuleKind::NewErrors | RuleKind::Baseline | RuleKind::Complete => &[],
+        RuleKind::MustPass
+        | RuleKind::Coverage
+        | RuleKind::NewErrors
+        | RuleKind::Baseline
+        | RuleKind::Policy
+        | RuleKind::Complete => &[],
     }
 }
 
@@ -147,9 +152,10 @@ fn why_null(rule: &Comparison) -> BTreeMap<String, String> {
             Some(_) => "the result is not a finite number",
             None if !expected(rule.rule).contains(&name) => continue,
             None => match (name, rule.reason) {
-                ("baseline" | "delta" | "ci" | "p", Reason::NoBaseline | Reason::BaselineUnusable) => {
-                    "there is no usable baseline"
-                }
+                (
+                    "baseline" | "delta" | "ci" | "p",
+                    Reason::NoBaseline | Reason::BaselineUnusable | Reason::BaselineUnreachable,
+                ) => "there is no usable baseline",
                 ("baseline" | "delta" | "ci" | "p", Reason::JudgeMismatch) => "the two were measured differently",
                 (_, Reason::NoScores | Reason::NoCases) => "no case was scored",
                 ("ci" | "p", _) => "too few scored cases for an interval or a test",

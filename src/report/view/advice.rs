@@ -56,6 +56,15 @@ fn of_rule(rule: &Comparison, verdict: &Verdict) -> Option<String> {
         (_, Reason::NoBaseline) => {
             "accept a good run as the baseline, on the main branch: `scoregate baseline update scoregate-out/results.jsonl --to FILE`"
         }
+        (_, Reason::BaselineUnreachable) => {
+            "look why the baseline's place does not give it (the rule says what it answered), then run again: what was paid for is kept"
+        }
+        (_, Reason::PolicyLoosened) => {
+            "change the gate in a pull request of its own; whoever may decide that accepts it with `--accept-policy-changes` in the workflow"
+        }
+        (_, Reason::BaseUnknown) => {
+            "let the job have the base commit: `fetch-depth: 2` of actions/checkout, or `--base COMMIT`; `--base none` does without"
+        }
         (_, Reason::BaselineUnusable) => {
             "restore the baseline from version control, or write it anew on the main branch"
         }

@@ -140,7 +140,12 @@ fn name(rule: &Comparison, several: bool, lower: bool, cleaner: &Cleaner) -> Cle
 fn values(rule: &Comparison) -> String {
     match (rule.rule, rule.baseline, rule.current) {
         (
-            RuleKind::Coverage | RuleKind::NewErrors | RuleKind::Baseline | RuleKind::Complete | RuleKind::MustPass,
+            RuleKind::Coverage
+            | RuleKind::NewErrors
+            | RuleKind::Baseline
+            | RuleKind::Policy
+            | RuleKind::Complete
+            | RuleKind::MustPass,
             ..,
         ) => NONE.to_owned(),
         (_, Some(baseline), Some(current)) => number::pair(baseline, current),

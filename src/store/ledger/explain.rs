@@ -7,7 +7,7 @@ use rusqlite::ErrorCode;
 use super::StoreError;
 use super::patience::LONGEST;
 
-pub(super) fn failure(path: &Path, error: &rusqlite::Error) -> StoreError {
+pub(in crate::store) fn failure(path: &Path, error: &rusqlite::Error) -> StoreError {
     StoreError::Ledger { path: path.to_owned(), problem: explained(error) }
 }
 

@@ -34,8 +34,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::oneshot;
 
 use super::StoreError;
-use patience::Patience;
 use serve::{Order, Put, Reply};
+
+pub(in crate::store) use explain::failure;
+pub(in crate::store) use patience::Patience;
 
 pub use account::{Account, EndpointAccount, account};
 pub use peek::Peek;
@@ -170,20 +172,26 @@ impl Ledger {
         self.order(Order::Put(Box::new(Put { key, kept, reply })), answer).await
     }
 
-    /// The run is over: the next one of this place begins anew. What was kept for recovery only goes when this handle is dropped.
+    /// The run is over: the next one of this place begins anew. What was kept for recovery only goes when this handle is dropped, unless
+    /// batches are remembered in it, whose answers are still to come.
     ///
     /// # Errors
     /// `Ledger` where the database fails.
     pub async fn finish(&self) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.order(Order::Finish(reply), answer).await?;
-        self.discard.store(self.recovery_only, Ordering::Relaxed);
+        let batches = self.order(Order::Finish(reply), answer).await?;
+        self.discard.store(self.recovery_only && !batches, Ordering::Relaxed);
         Ok(())
     }
 
     /// From now on a locked file is waited for no longer than a moment: somebody wants to stop.
     pub fn hurry(&self) {
         self.patience.hurry();
+    }
+
+    /// How long this ledger waits for a locked file, for all who work on it.
+    pub(in crate::store) fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     async fn order<T>(&self, order: Order, answer: oneshot::Receiver<Result<T, String>>) -> Result<T, StoreError> {

@@ -16,8 +16,8 @@ const MOMENT: Duration = Duration::from_millis(500);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// How long a locked file is waited for.
-#[derive(Clone)]
-pub(super) struct Patience {
+#[derive(Clone, Debug)]
+pub(in crate::store) struct Patience {
     hurry: Flag,
     longest: Duration,
 }
@@ -38,13 +38,21 @@ impl Patience {
     }
 
     /// Tells the connection how to wait between two looks.
-    pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+    pub(in crate::store) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
         connection.busy_timeout(LOOK)
     }
 
     /// Does `work`, again and again while the file is locked.
-    pub(super) fn wait<T>(&self, mut work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
-        let begun = Instant::now();
+    pub(in crate::store) fn wait<T>(&self, work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+        self.wait_since(Instant::now(), work)
+    }
+
+    /// The same for one who waits since `begun`, perhaps for another who waited for the file.
+    pub(in crate::store) fn wait_since<T>(
+        &self,
+        begun: Instant,
+        mut work: impl FnMut() -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
         loop {
             let result = work();
             let limit = if self.hurry.load(Ordering::Relaxed) { MOMENT.min(self.longest) } else { self.longest };

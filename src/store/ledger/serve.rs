@@ -11,6 +11,7 @@ use super::patience::Patience;
 use super::row::{self, Found, Kept};
 use super::unfinished::Run;
 use super::{now_us, tell};
+use crate::store::batches;
 
 /// Rows a commit takes at most.
 const GROUP: usize = 512;
@@ -30,7 +31,8 @@ pub(super) struct Put {
 pub(super) enum Order {
     Get([u8; 32], Reply<Found>),
     Put(Box<Put>),
-    Finish(Reply<()>),
+    /// Whether batches are remembered in the file.
+    Finish(Reply<bool>),
 }
 
 pub(super) struct Server {
@@ -55,14 +57,15 @@ impl Server {
     pub(super) fn serve(mut self, inbox: &mpsc::Receiver<Order>) {
         while let Ok(first) = inbox.recv() {
             let (mut gets, mut puts) = (Vec::new(), Vec::new());
-            let mut next = Some(first);
+            let (mut next, mut finish) = (Some(first), None);
             while let Some(order) = next {
                 match order {
                     Order::Get(key, reply) => gets.push((key, reply)),
                     Order::Put(put) => puts.push(*put),
-                    Order::Finish(reply) => tell(reply, self.finish()),
+                    Order::Finish(reply) => finish = Some(reply),
                 }
-                next = if gets.len().max(puts.len()) < GROUP { inbox.try_recv().ok() } else { None };
+                let full = finish.is_some() || gets.len().max(puts.len()) >= GROUP;
+                next = if full { None } else { inbox.try_recv().ok() };
             }
             self.look_up(gets);
             if !puts.is_empty() {
@@ -74,6 +77,10 @@ impl Server {
             } else if self.uses.len() >= USES {
                 // Accounts are not worth a failure.
                 let _ = self.keep(&[]);
+            }
+            // After what was ordered before it: a commit may say that the run is there.
+            if let Some(reply) = finish {
+                tell(reply, self.finish());
             }
         }
         self.close();
@@ -127,9 +134,12 @@ impl Server {
         Ok(())
     }
 
-    fn finish(&self) -> Result<(), String> {
-        let Some(run) = &self.run else { return Ok(()) };
-        self.patience.wait(|| run.finish(&self.connection)).map_err(|error| explained(&error))
+    fn finish(&self) -> Result<bool, String> {
+        let work = || {
+            self.run.as_ref().map_or(Ok(()), |run| run.finish(&self.connection))?;
+            batches::any(&self.connection)
+        };
+        self.patience.wait(work).map_err(|error| explained(&error))
     }
 
     /// Everything that counts is committed already. Where another process still uses the file, the log is left to it.

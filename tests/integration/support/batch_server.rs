@@ -37,6 +37,8 @@ pub enum Submission {
     LosesAnswer,
     /// The batch is made, and no answer comes.
     Stalls,
+    /// The batch is made, and the answer with its success status is this, which is none.
+    Answers(&'static str),
     /// Nothing is made: status and error type.
     Refused(u16, &'static str),
 }
@@ -47,13 +49,15 @@ pub struct Manner {
     pub looks: usize,
     pub fate: fn(&str) -> Fate,
     pub submissions: Vec<Submission>,
+    /// The list of batches is empty for so many looks at it.
+    pub unlisted: usize,
     /// The batch is accepted and then found invalid (OpenAI's form only).
     pub invalid: bool,
 }
 
 impl Default for Manner {
     fn default() -> Self {
-        Self { looks: 2, fate: |_| Fate::Says("YES"), submissions: Vec::new(), invalid: false }
+        Self { looks: 2, fate: |_| Fate::Says("YES"), submissions: Vec::new(), unlisted: 0, invalid: false }
     }
 }
 
@@ -136,6 +140,11 @@ impl BatchServer {
 
     pub fn with<T>(&self, look: impl FnOnce(&Seen) -> T) -> T {
         look(&self.state().seen)
+    }
+
+    /// From now on no new batch ends, until [`BatchServer::end_all`].
+    pub fn hold_all(&self) {
+        self.state().manner.looks = usize::MAX;
     }
 
     /// From now on every batch is at its end.
@@ -258,7 +267,7 @@ impl State {
                 self.submit(items, body["metadata"].clone())
             }
             ("GET", ["batches"]) => {
-                let mut batches: Vec<Value> = self.batches.iter().map(|batch| self.openai_batch(batch)).collect();
+                let mut batches: Vec<Value> = self.listed().iter().map(|batch| self.openai_batch(batch)).collect();
                 batches.reverse();
                 json_answer(&json!({"object": "list", "data": batches, "has_more": false}))
             }
@@ -286,7 +295,7 @@ impl State {
                 self.submit(items, Value::Null)
             }
             ("GET", ["batches"]) => {
-                let mut batches: Vec<Value> = self.batches.iter().map(anthropic_batch).collect();
+                let mut batches: Vec<Value> = self.listed().iter().map(anthropic_batch).collect();
                 batches.reverse();
                 json_answer(&json!({"data": batches, "has_more": false, "first_id": null, "last_id": null}))
             }
@@ -343,8 +352,18 @@ impl State {
         match submission {
             Some(Submission::LosesAnswer) => Reply::Close,
             Some(Submission::Stalls) => Reply::Stall,
+            Some(Submission::Answers(text)) => Reply::Answer(200, "text/plain", text.to_owned()),
             Some(Submission::Refused(..)) | None => json_answer(&self.shown(&batch)),
         }
+    }
+
+    /// What the list shows at this look.
+    fn listed(&mut self) -> Vec<Batch> {
+        if self.manner.unlisted > 0 {
+            self.manner.unlisted -= 1;
+            return Vec::new();
+        }
+        self.batches.clone()
     }
 
     fn look(&mut self, id: &str) -> Reply {

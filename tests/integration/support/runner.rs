@@ -71,11 +71,13 @@ impl Runner {
         command
     }
 
-    /// One step: `scoregate` with these arguments, in the workspace.
+    /// One step: `scoregate` with these arguments, in the workspace. Its repository is empty, so that no base can be found in it.
     pub fn step(&self, arguments: &[&str]) -> Step {
         self.clear();
         let program = Path::new(env!("CARGO_BIN_EXE_scoregate"));
-        let output = self.command(program).args(arguments).output().expect("the binary starts");
+        let judged = arguments.first().is_some_and(|command| matches!(*command, "run" | "merge"));
+        let base = (judged && !arguments.contains(&"--base")).then_some("--base=none");
+        let output = self.command(program).args(arguments).args(base).output().expect("the binary starts");
         self.read(&output)
     }
 

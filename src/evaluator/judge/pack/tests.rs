@@ -204,7 +204,9 @@ async fn a_pack_that_is_refused_or_cut_off_is_split() {
 #[test]
 fn what_ended_for_all_is_not_tried_for_each() {
     assert!(may_do_better_alone(FailureKind::BadRequest) && may_do_better_alone(FailureKind::Timeout));
-    for kind in [FailureKind::Cancelled, FailureKind::Budget, FailureKind::Quota, FailureKind::Server] {
+    for kind in
+        [FailureKind::Cancelled, FailureKind::InBatch, FailureKind::Budget, FailureKind::Quota, FailureKind::Server]
+    {
         assert!(!may_do_better_alone(kind), "{kind:?}");
     }
 }

@@ -47,6 +47,23 @@ async fn answers_older_than_the_time_to_live_are_not_used() {
     }
 }
 
+/// The last answers and the end of a run may come in one group: what is committed after the end says that the run is there.
+#[tokio::test]
+async fn a_run_that_ends_with_its_last_answers_has_ended() {
+    let (_folder, path) = place();
+    let connection = schema::open(&path, &Patience::default()).unwrap();
+    let run = unfinished::Run::begin(&connection, &usage(LedgerMode::Refresh, None), now_us()).unwrap();
+    let server = serve::Server::new(connection, Some(run), Patience::default());
+    let (orders, inbox) = mpsc::channel();
+    let ((reply, put), (finish, finished)) = (oneshot::channel(), oneshot::channel());
+    orders.send(Order::Put(Box::new(Put { key: [1; 32], kept: kept("paid"), reply }))).unwrap();
+    orders.send(Order::Finish(finish)).unwrap();
+    drop(orders);
+    server.serve(&inbox);
+    assert_eq!((put.await.unwrap(), finished.await.unwrap()), (Ok(()), Ok(false)));
+    assert!(account(&path).unwrap().unfinished.is_empty());
+}
+
 /// A run that was killed goes on in every mode; one that has ended does not.
 #[tokio::test]
 async fn a_stopped_run_goes_on_and_an_ended_one_begins_anew() {

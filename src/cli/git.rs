@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::clock;
 use crate::domain::{Digest, Env};
 use crate::net::Git;
 
@@ -37,8 +38,9 @@ pub(super) fn version(root: &Path, except: &[PathBuf], env: &Env) -> Option<Stri
     let question: Vec<&str> = question.into_iter().chain(except.iter().map(String::as_str)).collect();
     match output(root, env, &question) {
         Some(changes) if !changes.is_empty() => Some(format!("{commit} {}", Digest::of([changes]))),
-        // Where git does not say it, the commit is what is known.
-        Some(_) | None => Some(commit),
+        Some(_) => Some(commit),
+        // What is changed is too much for git to say in time, or to be read: then no kept answer is of this version.
+        None => Some(format!("{commit} changed, as found at {}", clock::now())),
     }
 }
 

@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn tolerances_are_inclusive_and_the_larger_one_counts() {
         let near = settings(serde_json::json!({"absolute": 0.01, "relative": 0.1}));
-        assert!(near.near(3.14, 3.13) && near.near(110.0, 100.0) && near.near(-90.0, -100.0));
+        assert!(near.near(5.14, 5.13) && near.near(110.0, 100.0) && near.near(-90.0, -100.0));
         assert!(!near.near(111.0, 100.0) && !near.near(0.02, 0.0));
         assert!(settings(serde_json::json!({})).near(0.3, 0.3));
     }

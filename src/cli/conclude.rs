@@ -10,6 +10,7 @@ use super::publish::{Comment, Finished};
 use super::{reports, screen};
 use crate::domain::{Decision, Env, Redactor, Run, TrialRecord, Verdict};
 use crate::gate::{BaselineState, judge_change, judge_shard};
+use crate::host::CheckForm;
 use crate::report::escape::terminal;
 use crate::report::{self, ReportSettings};
 use crate::suite::Suite;
@@ -31,6 +32,7 @@ pub(super) struct Measured<'a> {
     /// Where the reports go; held by the caller.
     pub(super) folder: &'a Path,
     pub(super) comment: Comment,
+    pub(super) check: Option<CheckForm>,
     /// When the command began.
     pub(super) since: &'a str,
     pub(super) redactor: Redactor,
@@ -42,8 +44,20 @@ impl Measured<'_> {
     /// # Errors
     /// The results cannot be read.
     pub(super) fn conclude(self, env: &Env) -> Result<Ending, Failed> {
-        let Self { run, recorded, cancelled, suite, yardstick, baseline, settings, folder, comment, since, redactor } =
-            self;
+        let Self {
+            run,
+            recorded,
+            cancelled,
+            suite,
+            yardstick,
+            baseline,
+            settings,
+            folder,
+            comment,
+            check,
+            since,
+            redactor,
+        } = self;
         let mut verdict = match run.header.shard {
             Some(part) => judge_shard(run, part, &yardstick.policy),
             None => judge_change(run, baseline, &yardstick.policy, yardstick.record.as_ref()),
@@ -71,7 +85,7 @@ impl Measured<'_> {
         };
         let written = written.map_err(|lost| lost.masked(view.redactor()));
         let finished =
-            Finished { view: &view, suite, settings, folder, code, written: written.is_ok(), comment, since };
+            Finished { view: &view, suite, settings, folder, code, written: written.is_ok(), comment, check, since };
         finished.publish(env);
         match written {
             Ok(()) => Ok(Ending::because(code, view.redactor().redact(&verdict.headline))),

@@ -4,6 +4,7 @@
 //! args ─► commands/run: prepare (select, shard) ─► base ─► reference ─► measure: engine ─► conclude: gate ─► reports ─► publish ─► Ending
 //!                 merge: reference ─► store ─► conclude                 └► Failed (failure) ─► exit_code, last line
 //!                 compare: reference ─► gate ─► reports
+//!                 comment: store, report ─► publish
 //! ```
 //!
 //! Standard output carries what was asked for, standard error progress and diagnostics; the last line there repeats exit code and reason.
@@ -96,7 +97,7 @@ fn refused(error: &clap::Error, arguments: &[OsString], env: &Env) -> u8 {
 /// Steps that follow read that there is no verdict, even where nothing is known of the suite.
 fn stopped(failed: &Failed, env: &Env) {
     // What went wrong once may do so again.
-    let _told = crash::caught(|| publish::stopped(failed, publish::Started { key: None, since: "" }, env));
+    let _told = crash::caught(|| publish::stopped(failed, publish::Started::default(), env));
 }
 
 fn dispatch(cli: Cli, env: &Env) -> Result<Ending, Failed> {
@@ -105,6 +106,7 @@ fn dispatch(cli: Cli, env: &Env) -> Result<Ending, Failed> {
         Command::Check(args) => commands::check::execute(&args, env),
         Command::Compare(args) => commands::compare::execute(&args, env),
         Command::Merge(args) => commands::merge::execute(&args, env),
+        Command::Comment(args) => commands::comment::execute(&args, env),
         Command::Baseline(args) => commands::baseline::execute(&args, env),
         Command::Power(args) => commands::power::execute(&args, env),
         Command::Judge(args) => commands::judge::execute(&args, env),
@@ -112,5 +114,6 @@ fn dispatch(cli: Cli, env: &Env) -> Result<Ending, Failed> {
         Command::Ledger(args) => commands::ledger::execute(&args),
         Command::Schema => commands::schema::execute(),
         Command::Completions(args) => commands::completions::execute(&args),
+        Command::Man(args) => commands::man::execute(&args),
     }
 }

@@ -48,7 +48,8 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
     let targets: Vec<target::Ready> =
         suite.targets.iter().filter_map(|block| target::build(block, &context, &mut problems)).collect();
     let evaluators = evaluators(&suite, &models, env, &mut problems);
-    let token = host::detect(env).map(|context| context.secrets()).unwrap_or_default();
+    let host = host::detect(env);
+    let token = host.as_ref().map(|context| context.secrets()).unwrap_or_default();
     let secrets: Vec<Secret> = suite.secrets.iter().chain(&models.secrets).chain(&token).cloned().collect();
     let redactor = Redactor::new(&secrets);
     let metrics: Vec<MetricSpec> = evaluators.iter().map(|ready| ready.spec.clone()).collect();
@@ -105,6 +106,7 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
         selection,
         shard: part,
         attempts,
+        head: host.and_then(|context| context.change.head_sha),
         ..header(&suite, &models, &dataset, &targets, metrics, env)
     };
     let workers = suite.run.workers.map(|stated| divided(stated, part));
@@ -205,6 +207,7 @@ fn header(
         dataset_digest: Some(dataset.digest),
         commit: checkout.commit,
         branch: checkout.branch,
+        head: None,
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         started: Some(clock::written(now)),
         targets: targets.iter().map(|target| target.name.clone()).collect(),

@@ -9,7 +9,8 @@ use super::failure::Failed;
 use super::screen;
 use crate::domain::{Decision, Env, RuleKind, Severity, Verdict};
 use crate::host::{
-    self, Annotation, AnnotationLevel, HostContext, NoVerdict, Outdated, Outputs, Publication, Published,
+    self, Annotation, AnnotationLevel, Check, CheckForm, HostContext, NoVerdict, Outdated, Outputs, Publication,
+    Published,
 };
 use crate::net::http_client;
 use crate::report::{
@@ -17,6 +18,7 @@ use crate::report::{
 };
 use crate::suite::Suite;
 
+const STOPPED: &str = "scoregate could not evaluate";
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// What is known of a run that came to a verdict.
@@ -30,6 +32,7 @@ pub(super) struct Finished<'a> {
     /// The reports are there.
     pub(super) written: bool,
     pub(super) comment: Comment,
+    pub(super) check: Option<CheckForm>,
     /// When the run began.
     pub(super) since: &'a str,
 }
@@ -71,6 +74,7 @@ impl Finished<'_> {
                 junit_path: self.report(Format::Junit),
                 summary_path: self.report(Format::Summary),
             },
+            check: self.check.map(|form| Check { form, title: view.headline.to_string() }),
         };
         send(&context, &publication, env);
     }
@@ -111,9 +115,13 @@ fn regressions(verdict: &Verdict) -> u64 {
 }
 
 /// A run that may have a comment of an earlier one to mark.
+#[derive(Default)]
 pub(super) struct Started<'a> {
-    /// The suite's name, masked, where it is known and a comment is wanted.
+    /// The suite's name, masked, where it is known.
     pub(super) key: Option<String>,
+    /// A comment is wanted.
+    pub(super) comment: bool,
+    pub(super) check: Option<CheckForm>,
     /// When the run began.
     pub(super) since: &'a str,
 }
@@ -125,11 +133,13 @@ pub(super) fn stopped(failed: &Failed, started: Started<'_>, env: &Env) {
     let problems = failed.problems();
     // One line each: what to do stands behind an arrow.
     let texts: Vec<String> = problems.iter().map(|problem| problem.to_string().replace('\n', " → ")).collect();
-    let Started { key, since } = started;
+    let Started { key, comment, check, since } = started;
     let why = NoVerdict::Stopped { exit_code: code.code() };
     let publication = Publication {
         comment_markdown: None,
-        outdated: key.is_some().then(|| Outdated { why, since: since.to_owned() }),
+        outdated: (comment && key.is_some()).then(|| Outdated { why, since: since.to_owned() }),
+        // Under which name is not known without the suite's.
+        check: check.filter(|_| key.is_some()).map(|form| Check { form, title: STOPPED.to_owned() }),
         key: key.unwrap_or_default(),
         summary_markdown: stopped_markdown(&texts, room(&context)),
         annotations: problems
@@ -138,7 +148,7 @@ pub(super) fn stopped(failed: &Failed, started: Started<'_>, env: &Env) {
                 level: AnnotationLevel::Error,
                 file: problem.file.map(|file| context.in_repository(Path::new(&file)).unwrap_or(file)),
                 line: problem.line.map(u64::from),
-                title: "scoregate could not evaluate".to_owned(),
+                title: STOPPED.to_owned(),
                 message: problem.message,
             })
             .collect(),
@@ -158,11 +168,21 @@ fn room(context: &HostContext) -> usize {
 }
 
 fn send(context: &HostContext, publication: &Publication, env: &Env) {
-    let client = http_client(env, CONNECT).map_err(|error| error.to_string());
-    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => tell(&runtime.block_on(host::publish(context, publication, client))),
-        Err(problem) => screen::message(&format!("warning: nothing was published: {problem}")),
+    if let Err(problem) = post(context, publication, env) {
+        screen::message(&format!("warning: nothing was published: {problem}"));
     }
+}
+
+/// Publishes, says what there is to say, and returns what came of it.
+///
+/// # Errors
+/// Nothing could be published at all.
+pub(super) fn post(context: &HostContext, publication: &Publication, env: &Env) -> std::io::Result<Published> {
+    let client = http_client(env, CONNECT).map_err(|error| error.to_string());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let published = runtime.block_on(host::publish(context, publication, client));
+    tell(&published);
+    Ok(published)
 }
 
 fn tell(published: &Published) {

@@ -27,6 +27,9 @@ pub struct RunHeader {
     pub commit: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// The commit under review, as the host says: of a pull request what is checked out is usually its merge with the base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
     /// Version of scoregate.
     #[serde(default)]
     pub tool: String,

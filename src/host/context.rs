@@ -50,6 +50,15 @@ impl HostContext {
         }
     }
 
+    /// For who only comments: nothing is appended to the job's summary and outputs, which are another run's business.
+    #[must_use]
+    pub fn comment_only(mut self) -> Self {
+        match &mut self.settings {
+            Settings::GitHub(settings) => (settings.summary_file, settings.output_file) = (None, None),
+        }
+        self
+    }
+
     /// The path as the repository has it, of a file that is there; `None`: it is in no repository that we know of.
     ///
     /// A folder with `.git` is a repository. A checkout without it (of an archive, where git is not installed) is the job's

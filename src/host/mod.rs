@@ -24,7 +24,9 @@ pub use github::annotations::{annotations, escape_data, escape_property};
 pub use github::comment::COMMENT_LIMIT;
 pub use github::outputs::OUTPUT_NAMES;
 pub use github::summary::SUMMARY_LIMIT;
-pub use publication::{Annotation, AnnotationLevel, NoVerdict, Outdated, Outputs, Publication, Published};
+pub use publication::{
+    Annotation, AnnotationLevel, Check, CheckForm, NoVerdict, Outdated, Outputs, Publication, Published,
+};
 pub use warning::Warning;
 
 use context::Settings;

@@ -20,6 +20,25 @@ pub struct Publication {
     /// Worst first.
     pub annotations: Vec<Annotation>,
     pub outputs: Outputs,
+    /// The verdict beside the commit, where it is wanted.
+    pub check: Option<Check>,
+}
+
+/// The verdict beside the commit, which rules for branches can require.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    pub form: CheckForm,
+    /// One clean line: what was decided and why.
+    pub title: String,
+}
+
+/// How a verdict stands beside a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckForm {
+    /// A check run, with the report on a page of its own.
+    Run,
+    /// A commit status: one word and one line.
+    Status,
 }
 
 /// A run that came to no verdict, so that the comment of an earlier one does not say what is.

@@ -2,12 +2,14 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod systems;
+
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use scoregate::host::OUTPUT_NAMES;
 use serde_yaml::Value;
@@ -26,11 +28,11 @@ struct Runner {
 impl Runner {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["action", "cache", "temp", "work"] {
-            std::fs::create_dir(folder.path().join(name)).unwrap();
+        for name in ["the action/.github/action", "cache", "temp", "work"] {
+            std::fs::create_dir_all(folder.path().join(name)).unwrap();
         }
         for name in ["run.sh", "checksums.txt"] {
-            copy(&Path::new(ACTION).join(name), &folder.path().join("action").join(name));
+            copy(&Path::new(ACTION).join(name), &folder.path().join("the action/.github/action").join(name));
         }
         let place = |name: &str| folder.path().join(name).display().to_string();
         let env = BTreeMap::from([
@@ -38,6 +40,8 @@ impl Runner {
             ("GITHUB_ACTIONS".to_owned(), "true".to_owned()),
             ("RUNNER_TOOL_CACHE".to_owned(), place("cache")),
             ("RUNNER_TEMP".to_owned(), place("temp")),
+            ("GITHUB_ACTION_PATH".to_owned(), place("the action")),
+            ("GITHUB_OUTPUT".to_owned(), place("output")),
             ("SCOREGATE_ACTION_REPOSITORY".to_owned(), "octo/scoregate".to_owned()),
             ("SCOREGATE_ACTION_SUITE".to_owned(), "scoregate.yaml".to_owned()),
             ("SCOREGATE_ACTION_COMMENT".to_owned(), "true".to_owned()),
@@ -55,12 +59,15 @@ impl Runner {
     }
 
     fn run(&self) -> Output {
-        Command::new(self.path("action/run.sh"))
-            .current_dir(self.path("work"))
-            .env_clear()
-            .envs(&self.env)
-            .output()
-            .unwrap()
+        self.command().output().unwrap()
+    }
+
+    /// As the step in action.yml starts it.
+    fn command(&self) -> Command {
+        let mut command = Command::new("bash");
+        command.args(["-c", "exec bash \"$GITHUB_ACTION_PATH/.github/action/run.sh\""]);
+        command.current_dir(self.path("work")).env_clear().envs(&self.env);
+        command
     }
 
     fn program(&self, name: &str) -> PathBuf {
@@ -82,11 +89,21 @@ impl Runner {
 
     fn hold(&self, bytes: &[u8]) {
         let digest: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        std::fs::write(self.path("action/checksums.txt"), format!("{digest}  {}\n", asset())).unwrap();
+        std::fs::write(self.path("the action/.github/action/checksums.txt"), format!("{digest}  {}\n", asset()))
+            .unwrap();
     }
 
-    fn installed(&self) -> PathBuf {
+    /// Where archives are kept from job to job.
+    fn cached(&self) -> PathBuf {
         self.path("cache/scoregate/0.1.0").join(std::env::consts::ARCH)
+    }
+
+    fn in_cache(&self) -> usize {
+        std::fs::read_dir(self.cached()).unwrap().count()
+    }
+
+    fn outputs(&self) -> String {
+        std::fs::read_to_string(self.path("output")).unwrap_or_default()
     }
 }
 
@@ -168,7 +185,8 @@ fn the_real_binary_passes_fails_and_refuses_as_a_step() {
         let output = runner.run();
         assert_eq!(output.status.code(), Some(code), "{}", said(&output));
         let outputs = std::fs::read_to_string(output_file).unwrap();
-        assert!(outputs.starts_with(verdict), "{outputs}");
+        let binary = format!("binary={}\n", env!("CARGO_BIN_EXE_scoregate"));
+        assert!(outputs.starts_with(&format!("{binary}{verdict}")), "{outputs}");
         assert_eq!(outputs.contains("\nthe reports/junit.xml\n"), code < 2, "{outputs}");
         assert_eq!(runner.path("work/the reports/junit.xml").exists(), code < 2);
         assert!(!std::fs::read_to_string(summary).unwrap().is_empty());
@@ -179,11 +197,9 @@ fn the_real_binary_passes_fails_and_refuses_as_a_step() {
 #[test]
 fn a_refusal_of_the_script_has_outputs() {
     let runner = Runner::new();
-    let file = runner.path("output");
-    let runner = runner.with("SCOREGATE_ACTION_BINARY", "no/such/file").with("GITHUB_OUTPUT", file.display());
+    let runner = runner.with("SCOREGATE_ACTION_BINARY", "no/such/file");
     refused(&runner.run(), 2, "not an executable file");
-    let outputs = std::fs::read_to_string(file).unwrap();
-    assert_eq!(outputs, "verdict=not_evaluated\npassed=false\nexit-code=2\nregressions=0\n");
+    assert_eq!(runner.outputs(), "verdict=not_evaluated\npassed=false\nexit-code=2\nregressions=0\n");
 }
 
 #[test]
@@ -240,18 +256,49 @@ fn a_released_binary_is_checked_installed_and_run() {
     let runner = runner.with("SCOREGATE_TEST_DOWNLOADS", address);
     let output = runner.run();
     assert_eq!((output.status.code(), said(&output).as_str()), (Some(3), "<run><--><scoregate.yaml>"));
-    let binary = runner.installed().join("scoregate");
-    assert_eq!(std::fs::read_to_string(&binary).unwrap(), STAND_IN);
+    // Later steps get the path of what was checked.
+    let outputs = runner.outputs();
+    let binary = outputs.strip_prefix("binary=").and_then(|rest| rest.strip_suffix('\n')).unwrap();
+    assert!(Path::new(binary).starts_with(runner.path("temp")), "{binary}");
+    assert_eq!(std::fs::read_to_string(binary).unwrap(), STAND_IN);
 
     // Next time nothing is downloaded, and a binary that somebody changed meanwhile is not run.
-    std::fs::write(&binary, "#!/bin/sh\necho changed\n").unwrap();
+    std::fs::write(binary, "#!/bin/sh\necho changed\n").unwrap();
     let runner = runner.with("SCOREGATE_TEST_DOWNLOADS", "http://127.0.0.1:9");
     assert_eq!(said(&runner.run()), "<run><--><scoregate.yaml>");
-    assert_eq!(std::fs::read_dir(runner.installed()).unwrap().count(), 2, "archive and binary, no remains");
+    assert_eq!(runner.in_cache(), 1, "the archive, no remains");
 
     // A changed archive is not used either.
-    std::fs::write(runner.installed().join(asset()), b"changed").unwrap();
+    std::fs::write(runner.cached().join(asset()), b"changed").unwrap();
     refused(&runner.run(), 3, "could not download");
+    assert_eq!(runner.in_cache(), 1, "no remains");
+}
+
+/// A folder of one job is in no other job's way, and neither is what a broken one left.
+#[test]
+fn an_archive_without_the_binary_is_refused() {
+    let runner = Runner::new();
+    std::fs::write(runner.path("other"), "x").unwrap();
+    let made = Command::new("tar").args(["-czf", "a.tgz", "other"]).current_dir(runner.folder.path()).status();
+    assert!(made.unwrap().success());
+    let archive = std::fs::read(runner.path("a.tgz")).unwrap();
+    runner.hold(&archive);
+    let address = serve(archive.clone(), archive.len());
+    refused(&runner.with("SCOREGATE_TEST_DOWNLOADS", address).run(), 3, "holds no scoregate");
+}
+
+/// Windows' line ends in the table, and none at the end of it.
+#[test]
+fn the_table_is_read_with_any_line_ends() {
+    let runner = Runner::new();
+    let archive = runner.archive();
+    runner.hold(&archive);
+    let table = runner.path("the action/.github/action/checksums.txt");
+    let text = std::fs::read_to_string(&table).unwrap();
+    std::fs::write(&table, format!("# SHA-256\r\n{}", text.trim_end().replace('\n', "\r\n") + "\r")).unwrap();
+    let address = serve(archive.clone(), archive.len());
+    let output = runner.with("SCOREGATE_TEST_DOWNLOADS", address).run();
+    assert_eq!(said(&output), "<run><--><scoregate.yaml>");
 }
 
 #[test]
@@ -262,7 +309,7 @@ fn another_file_than_the_one_held_is_refused() {
     let address = serve(archive.clone(), archive.len());
     let runner = runner.with("SCOREGATE_TEST_DOWNLOADS", address);
     refused(&runner.run(), 3, "is not what it should be");
-    assert_eq!(std::fs::read_dir(runner.installed()).unwrap().count(), 0, "nothing is installed");
+    assert_eq!(runner.in_cache(), 0, "nothing is kept");
 }
 
 #[test]
@@ -278,7 +325,7 @@ fn a_download_that_was_cut_off_is_refused() {
     let short = serve(half.clone(), half.len());
     let runner = runner.with("SCOREGATE_TEST_DOWNLOADS", short);
     refused(&runner.run(), 3, "is not what it should be");
-    assert_eq!(std::fs::read_dir(runner.installed()).unwrap().count(), 0, "nothing is installed");
+    assert_eq!(runner.in_cache(), 0, "nothing is kept");
 }
 
 #[test]
@@ -307,11 +354,129 @@ fn action_yml_says_what_the_code_does() {
         assert!(script.contains(&format!("{{{}:-", variable.as_str().unwrap())), "{variable:?} is not used");
     }
     let outputs: Vec<&str> = action["outputs"].as_mapping().unwrap().keys().filter_map(Value::as_str).collect();
-    assert_eq!(outputs, OUTPUT_NAMES);
+    // The script's own is the last one.
+    let known: Vec<&str> = OUTPUT_NAMES.into_iter().chain(["binary"]).collect();
+    assert_eq!(outputs, known);
     for name in outputs {
         let expected = format!("${{{{ steps.run.outputs.{name} }}}}");
         assert_eq!(action["outputs"][name]["value"].as_str(), Some(expected.as_str()));
     }
     assert!(!step["run"].as_str().unwrap().contains("${{"));
     assert!(!script.contains("eval "));
+    let started = Runner::new().command();
+    let script = started.get_args().nth(1).unwrap().to_str().unwrap().to_owned();
+    assert_eq!(step["run"].as_str(), Some(script.as_str()), "these tests start it in another way");
+}
+
+/// Of each command: what it is given, and what it is not.
+#[test]
+fn every_command_gets_the_inputs_that_are_its_own() {
+    const RUN: &[(&str, &str)] = &[
+        ("SHARD", "2/8"),
+        ("LEDGER", "refresh"),
+        ("RECORD", "a tape.jsonl"),
+        ("REPLAY", "b.jsonl"),
+        ("EVENTS", "-"),
+        ("CHECK", "status"),
+        ("ARGUMENTS", "--tag=a b\r\n\n  \n--sample=50\n--case=/^q[0-9]+$/"),
+    ];
+    const MERGE: &[(&str, &str)] = &[
+        ("COMMAND", "merge"),
+        ("RESULTS", "shards/*/results.jsonl\nlost shard/*\nno$(touch hit)such\n"),
+        ("SUITE", "s.yaml"),
+        ("BASELINE", "base.jsonl"),
+        ("COMMENT", "false"),
+    ];
+    const COMMENT: &[(&str, &str)] = &[
+        ("COMMAND", "comment"),
+        ("RESULTS", "the run"),
+        ("SUITE_NAME", "rag"),
+        ("CHECK", "none"),
+        ("SUITE", "other.yaml"),
+    ];
+    for (inputs, expected) in [
+        (
+            RUN,
+            "<run><--shard=2/8><--ledger=refresh><--record=a tape.jsonl><--replay=b.jsonl><--events=-><--check=status>\
+             <--tag=a b><--sample=50><--case=/^q[0-9]+$/><--><scoregate.yaml>",
+        ),
+        (
+            MERGE,
+            "<merge><--baseline=base.jsonl><--no-comment><--suite=s.yaml><--><shards/1/results.jsonl>\
+             <shards/2 b/results.jsonl><lost shard/*><no$(touch hit)such>",
+        ),
+        (COMMENT, "<comment><--suite-name=rag><--><the run>"),
+        (&[("COMMAND", "check")], "<check><--><scoregate.yaml>"),
+    ] {
+        let mut runner = Runner::new();
+        for folder in ["work/shards/1", "work/shards/2 b"] {
+            std::fs::create_dir_all(runner.path(folder)).unwrap();
+            std::fs::write(runner.path(folder).join("results.jsonl"), "").unwrap();
+        }
+        let binary = runner.program("built");
+        runner = runner.with("SCOREGATE_ACTION_BINARY", binary.display());
+        for (name, value) in inputs {
+            runner = runner.with(&format!("SCOREGATE_ACTION_{name}"), value);
+        }
+        assert_eq!(said(&runner.run()), expected);
+        assert!(!runner.path("work/hit").exists());
+    }
+    for (inputs, words) in [
+        (vec![("COMMAND", "ledger prune")], "none of run, merge, comment and check"),
+        (vec![("COMMAND", "comment")], "needs the folder"),
+        (vec![("COMMAND", "comment"), ("RESULTS", "a\nb")], "needs the folder"),
+        (vec![("RESULTS", "a")], "is for `merge` and `comment`"),
+        (vec![("CHECK", "both")], "none of none, run and status"),
+    ] {
+        let mut runner = Runner::new();
+        let binary = runner.program("built");
+        runner = runner.with("SCOREGATE_ACTION_BINARY", binary.display());
+        for (name, value) in inputs {
+            runner = runner.with(&format!("SCOREGATE_ACTION_{name}"), value);
+        }
+        refused(&runner.run(), 2, words);
+        assert!(runner.outputs().starts_with("verdict=not_evaluated\npassed=false\n"), "{}", runner.outputs());
+    }
+}
+
+/// What the script passes on is what the binary knows.
+#[test]
+fn the_real_binary_knows_every_flag_of_the_action() {
+    for (command, flags) in [
+        ("run", "--baseline --out --shard --ledger --record --replay --events --check --no-comment"),
+        ("merge", "--baseline --out --check --no-comment --suite"),
+        ("comment", "--baseline --suite-name"),
+        ("check", "--shard"),
+    ] {
+        let help = Command::new(env!("CARGO_BIN_EXE_scoregate")).args([command, "--help"]).output().unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        for flag in flags.split(' ') {
+            assert!(
+                help.contains(&format!("{flag} <")) || help.contains(&format!("{flag}\n")),
+                "{command} {flag}\n{help}"
+            );
+        }
+    }
+}
+
+/// The runner's signals are the binary's own, and the step ends as cancelled: neither green nor a failure of the change.
+#[test]
+fn a_cancelled_job_ends_with_the_signal_s_code_and_says_so() {
+    use nix::sys::signal::Signal;
+
+    use crate::process::{send, wait_until};
+
+    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+        let runner = Runner::new();
+        std::fs::write(runner.path("work/data.jsonl"), "{\"id\":\"a\",\"input\":\"?\"}\n").unwrap();
+        let suite = "version: 1\nname: slow\ndataset: { path: data.jsonl }\ntargets:\n  app:\n    command: { argv: [sh, -c, 'touch started; exec sleep 60'] }\nevaluators:\n  length: { min: 1 }\n";
+        std::fs::write(runner.path("work/scoregate.yaml"), suite).unwrap();
+        let runner = runner.with("SCOREGATE_ACTION_BINARY", env!("CARGO_BIN_EXE_scoregate"));
+        let mut child = runner.command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_until("its start", || runner.path("work/started").exists());
+        send(&child, signal);
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{signal}");
+        let outputs = runner.outputs();
+        assert!(outputs.contains(&format!("verdict=not_evaluated\npassed=false\nexit-code={code}\n")), "{outputs}");
+    }
 }

@@ -76,10 +76,30 @@ fn flags_stand_under_the_heading_of_their_file() {
         ("Gate:", "--baseline"),
         ("Report:", "--out"),
         ("Host:", "--no-comment"),
+        ("Host:", "--check"),
     ] {
         let (_, under) =
             help.split_once(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("no {heading} in\n{help}"));
         let group = under.split("\n\n").take_while(|block| block.starts_with("  ") || block.starts_with("      "));
         assert!(group.collect::<String>().contains(flag), "{flag} is not under {heading}\n{help}");
     }
+}
+
+/// A page for each command, and each of its flags on it.
+#[test]
+fn the_manual_has_every_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let main = out(&scoregate(folder.path(), &["man"]));
+    assert!(main.contains(".TH scoregate 1") && main.contains("Exit codes"), "{main}");
+    assert_eq!(code(&scoregate(folder.path(), &["man", "--out", "pages"])), 0);
+    let page = |name: &str| std::fs::read_to_string(folder.path().join("pages").join(name)).expect(name);
+    let help = out(&scoregate(&root(), &["--help"]));
+    for command in commands_of(&help) {
+        let page = page(&format!("scoregate-{command}.1"));
+        assert!(page.contains(&format!("scoregate\\-{command}")), "{page}");
+    }
+    assert!(page("scoregate-run.1").contains("\\-\\-only\\-failed"));
+    page("scoregate-baseline-update.1");
+    std::fs::write(folder.path().join("file"), "").expect("a file");
+    assert_eq!(code(&scoregate(folder.path(), &["man", "--out", "file"])), 3);
 }

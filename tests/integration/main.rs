@@ -52,6 +52,8 @@ mod proposal;
 mod quickstart;
 #[path = "support/raw_server.rs"]
 mod raw_server;
+#[cfg(unix)]
+mod release;
 #[cfg(target_os = "linux")]
 mod reliability;
 #[path = "support/runner.rs"]

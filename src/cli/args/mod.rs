@@ -1,6 +1,7 @@
 //! The commands and their flags. Flags are grouped for the reader: one file and one struct per help heading.
 
 mod baseline;
+mod comment;
 mod drift;
 mod gate;
 mod host;
@@ -16,6 +17,7 @@ mod select;
 use clap::{Args, Parser, Subcommand};
 
 pub(super) use baseline::{BaselineArgs, BaselineCommand};
+pub(super) use comment::CommentArgs;
 pub(super) use drift::DriftArgs;
 pub(super) use gate::{BaseArgs, GateArgs};
 pub(super) use host::HostArgs;
@@ -49,6 +51,8 @@ pub(super) enum Command {
     Compare(CompareArgs),
     /// Join the shards of one run, then gate and report
     Merge(MergeArgs),
+    /// Post the stored verdict of a run as the comment on its pull request, believing nothing that is in it
+    Comment(CommentArgs),
     /// Look at a baseline, or accept a run into it
     Baseline(BaselineArgs),
     /// Say how many cases, trials or baseline runs it takes to see a drop
@@ -63,6 +67,8 @@ pub(super) enum Command {
     Schema,
     /// Print completions for a shell
     Completions(CompletionsArgs),
+    /// Print the manual page, or write one for each command
+    Man(ManArgs),
 }
 
 #[derive(Debug, Args)]
@@ -120,4 +126,11 @@ pub(super) struct CompareArgs {
 pub(super) struct CompletionsArgs {
     /// The shell
     pub(super) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ManArgs {
+    /// Write a page for each command into this folder instead
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<std::path::PathBuf>,
 }

@@ -23,8 +23,9 @@ const RESULTS: &str = "results.jsonl";
 pub(in crate::cli) fn execute(args: &MergeArgs, env: &Env) -> Result<Ending, Failed> {
     let since = clock::written(clock::now());
     let stop = |failed: Failed| {
-        let key = (!args.host.no_comment).then(|| suite::name(&args.input.suite, env)).flatten();
-        publish::stopped(&failed, publish::Started { key, since: &since }, env);
+        let (comment, check) = (!args.host.no_comment, args.host.check.map(Into::into));
+        let key = (comment || check.is_some()).then(|| suite::name(&args.input.suite, env)).flatten();
+        publish::stopped(&failed, publish::Started { key, comment, check, since: &since }, env);
         failed
     };
     let suite = suite::load(&args.input.suite, env).map_err(|problems| stop(problems.into()))?;
@@ -40,7 +41,7 @@ fn carry_out(args: &MergeArgs, suite: &Suite, since: &str, redactor: Redactor, e
         input: ShardsInput { shards, suite: _ },
         gate: GateArgs { baseline, base },
         report: ReportArgs { out },
-        host: HostArgs { no_comment },
+        host: HostArgs { no_comment, check },
     } = args;
     let paths: Vec<PathBuf> =
         shards.iter().map(|path| if path.is_dir() { path.join(RESULTS) } else { path.clone() }).collect();
@@ -71,6 +72,7 @@ fn carry_out(args: &MergeArgs, suite: &Suite, since: &str, redactor: Redactor, e
         settings: &settings,
         folder: &folder,
         comment: if *no_comment { Comment::No } else { Comment::Yes },
+        check: check.map(Into::into),
         since,
         redactor,
     };

@@ -17,6 +17,7 @@ use crate::cli::{clock, events, publish, reference, reports, screen};
 use crate::domain::{Env, Redactor, Run, RunHeader};
 use crate::engine::More;
 use crate::gate::{BaselineState, MoreTrials, Policy, more_attempts, next_look};
+use crate::host::CheckForm;
 use crate::suite;
 
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Failed> {
@@ -26,16 +27,18 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         measure: MeasureArgs { workers, ledger, record, record_mode, replay, events },
         gate: GateArgs { baseline, base },
         report: ReportArgs { out },
-        host: HostArgs { no_comment },
+        host: HostArgs { no_comment, check },
     } = args;
     let since = clock::written(clock::now());
     let outlet = events.as_deref().map(events::outlet);
     let comment = if *no_comment { Comment::No } else { Comment::Yes };
     let stop = |failed: Failed| {
-        // The comment belongs to who joins the shards.
-        let commented = comment == Comment::Yes && select.shard.is_none();
-        let key = commented.then(|| suite::name(file, env)).flatten();
-        publish::stopped(&failed, publish::Started { key, since: &since }, env);
+        // Comment and check belong to who joins the shards.
+        let whole = select.shard.is_none();
+        let check = check.filter(|_| whole).map(Into::into);
+        let comment = comment == Comment::Yes && whole;
+        let key = (comment || check.is_some()).then(|| suite::name(file, env)).flatten();
+        publish::stopped(&failed, publish::Started { key, comment, check, since: &since }, env);
         failed
     };
     // Nothing is sent in a replay, so credentials may be missing.
@@ -68,7 +71,8 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         return Err(stop(failed));
     }
     let events = Events::open(outlet, &redactor);
-    let to = Destination { folder: &folder, comment, since: &since, events: &events };
+    let check = check.map(Into::into);
+    let to = Destination { folder: &folder, comment, check, since: &since, events: &events };
     let ended = carry_out(prepared, (baseline.as_deref(), base), source, &to, env);
     let ended = ended.map_err(|failed| stop(failed.masked(&redactor)));
     events.end(&ended);
@@ -91,6 +95,7 @@ fn compared_whole(select: &SelectArgs, baseline: Option<&Path>) -> Result<(), Fa
 struct Destination<'a> {
     folder: &'a Path,
     comment: Comment,
+    check: Option<CheckForm>,
     /// When the run began.
     since: &'a str,
     events: &'a Events,
@@ -104,7 +109,7 @@ fn carry_out(
     to: &Destination<'_>,
     env: &Env,
 ) -> Result<Ending, Failed> {
-    let Destination { folder, comment, since, events } = *to;
+    let Destination { folder, comment, check, since, events } = *to;
     let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
     let redactor = plan.redactor.clone();
     let subject = Subject {
@@ -156,6 +161,7 @@ fn carry_out(
         settings: &settings,
         folder,
         comment: if run.header.shard.is_some() { Comment::NotOfAShard } else { comment },
+        check: check.filter(|_| run.header.shard.is_none()),
         since,
         redactor,
     };

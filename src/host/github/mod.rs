@@ -1,11 +1,12 @@
 //! GitHub Actions: job summary, outputs, annotations and one comment on the pull request, on github.com and GHES alike.
 //!
-//! `detect` (event) → `publish`: summary → comment (lookup, find, update or create) → outputs.
+//! `detect` (event) → `publish`: summary → comment (lookup, find, update or create) and check → outputs.
 //! Requests go through octocrab over the shared reqwest client (`api`); octocrab's own retry is not compiled in, because it
 //! would send a POST again whose answer was lost. What may be sent again, and when, is decided in `trouble` and `api`.
 
 pub(crate) mod annotations;
 mod api;
+mod check;
 pub(crate) mod comment;
 mod event;
 mod lookup;
@@ -38,18 +39,14 @@ pub(super) async fn publish(
     if let Some(file) = &settings.summary_file {
         published.warnings.extend(summary::append(file, &publication.summary_markdown).err());
     }
-    if let Some(text) = &publication.comment_markdown {
-        match show_comment(settings, context, &publication.key, text, client).await {
-            Ok(Shown::At(url)) => published.comment_url = Some(url),
-            Ok(Shown::Nowhere(note)) => published.notes.extend(note),
-            Err(warning) => published.warnings.push(warning),
-        }
-    } else if let Some(news) = &publication.outdated {
-        match outdate(settings, context, &publication.key, news, client).await {
-            Ok(url) => published.comment_url = url,
-            Err(note) => published.notes.push(note),
-        }
-    }
+    // Side by side: whoever cancels a job waits for both.
+    let (commented, checked) = tokio::join!(
+        comment_on(settings, context, publication, client.clone()),
+        check::show(settings, context, publication, client)
+    );
+    published.comment_url = commented.comment_url;
+    published.notes.extend(commented.notes);
+    published.warnings.extend(commented.warnings.into_iter().chain(checked.err()));
     if let Some(file) = &settings.output_file {
         let comment_url = published.comment_url.as_deref();
         published.warnings.extend(outputs::write(file, &publication.outputs, comment_url).err());
@@ -64,6 +61,29 @@ pub(super) async fn publish(
     }
     let troubles = published.warnings.iter().map(Warning::as_annotation);
     published.lines = annotations::annotations(&troubles.chain(publication.annotations.clone()).collect::<Vec<_>>());
+    published
+}
+
+/// The comment of this run, or what becomes of an earlier one's.
+async fn comment_on(
+    settings: &Settings,
+    context: &HostContext,
+    publication: &Publication,
+    client: Result<reqwest::Client, String>,
+) -> Published {
+    let mut published = Published::default();
+    if let Some(text) = &publication.comment_markdown {
+        match show_comment(settings, context, &publication.key, text, client).await {
+            Ok(Shown::At(url)) => published.comment_url = Some(url),
+            Ok(Shown::Nowhere(note)) => published.notes.extend(note),
+            Err(warning) => published.warnings.push(warning),
+        }
+    } else if let Some(news) = &publication.outdated {
+        match outdate(settings, context, &publication.key, news, client).await {
+            Ok(url) => published.comment_url = url,
+            Err(note) => published.notes.push(note),
+        }
+    }
     published
 }
 

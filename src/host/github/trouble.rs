@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
-use crate::host::Warning;
+use crate::host::{CheckForm, Warning};
 
 /// Longest excerpt of a server's message in a warning, in characters.
 const EXCERPT: usize = 300;
@@ -28,6 +28,7 @@ pub(super) enum Trouble {
 pub(super) enum Task {
     LookUp,
     Comment(u64),
+    Check(CheckForm),
 }
 
 impl Trouble {
@@ -67,6 +68,8 @@ impl Trouble {
         let what = match task {
             Task::LookUp => "could not find the pull request of this commit".to_owned(),
             Task::Comment(number) => format!("could not comment on pull request #{number}"),
+            Task::Check(CheckForm::Run) => "could not create the check run".to_owned(),
+            Task::Check(CheckForm::Status) => "could not set the commit status".to_owned(),
         };
         const SAFE: &str = "The verdict is unchanged; the report is in the job summary.";
         match self {
@@ -76,10 +79,10 @@ impl Trouble {
                     None => "GitHub says it was asked too often".to_owned(),
                 };
                 Warning::new(format!("{what}: rate limit{}; {told}", suffix(message)))
-                    .with_help(format!("{SAFE} Run the job again later to get the comment."))
+                    .with_help(format!("{SAFE} Run the job again later to get it."))
             }
             Self::Lost { message } => Warning::new(format!("{what}: no usable answer from the API: {message}"))
-                .with_help(format!("{SAFE} Run the job again to get the comment.")),
+                .with_help(format!("{SAFE} Run the job again to get it.")),
             Self::Unreadable { message } => Warning::new(format!("{what}: unexpected answer from the API: {message}"))
                 .with_help(format!("{SAFE} Check that GITHUB_API_URL is the address of a GitHub REST API.")),
             Self::Refused { status, message } => Warning::new(format!("{what}: HTTP {status}{}", suffix(message)))
@@ -93,14 +96,19 @@ fn advice(status: u16, message: &str, task: Task, fork: bool) -> String {
     let right = match task {
         Task::LookUp => "pull-requests: read",
         Task::Comment(_) => "pull-requests: write",
+        Task::Check(CheckForm::Run) => "checks: write",
+        Task::Check(CheckForm::Status) => "statuses: write",
     };
     let permissions = format!("permissions:\n  contents: read\n  {right}");
     match status {
         401 => "The token is not accepted: pass `github-token: ${{ github.token }}` to the action.".to_owned(),
         403 if message.to_ascii_lowercase().contains("locked") => "The conversation is locked.".to_owned(),
+        403 | 404 if fork && matches!(task, Task::Check(_)) => format!(
+            "The token lacks `{right}`: pull requests from forks get a read-only token. Require the job itself instead."
+        ),
         403 | 404 if fork => format!(
             "The token lacks `{right}`: pull requests from forks get a read-only token. To comment there all the same, upload \
-             `comment.md` from the reports' folder as an artifact and post it from a second workflow on `workflow_run`, \
+             the reports' folder as an artifact and let `scoregate comment` post it from a second workflow on `workflow_run`, \
              in a job without the fork's code and with:\n{permissions}"
         ),
         403 => format!("The token lacks `{right}`. Add to the job:\n{permissions}"),

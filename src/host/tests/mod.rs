@@ -4,6 +4,7 @@
 mod fake_github;
 
 mod change;
+mod check;
 mod comment;
 mod files;
 mod refusal;
@@ -56,6 +57,7 @@ fn publication(text: &str) -> Publication {
             junit_path: Some("scoregate-out/junit.xml".into()),
             summary_path: Some("scoregate-out/summary.md".into()),
         },
+        check: None,
     }
 }
 

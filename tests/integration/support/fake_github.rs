@@ -340,6 +340,8 @@ impl State {
                 self.comments.retain(|comment| comment.id != id);
                 if self.comments.len() < before { (204, Value::Null, None) } else { not_found() }
             }
+            ("POST", ["repos", "octo", "demo", "statuses", _]) => (201, self.made("status"), None),
+            ("POST", ["repos", "octo", "demo", "check-runs"]) => (201, self.made("check-run"), None),
             ("GET", ["repos", "octo", "demo", "commits", sha, "pulls"]) => {
                 let of_commit = |pull: &&Value| pull["head"]["sha"] == *sha && pull["head"]["repo"]["fork"] == false;
                 (200, self.pulls.iter().filter(of_commit).cloned().collect(), None)
@@ -415,12 +417,22 @@ impl State {
         user
     }
 
+    /// The plainest answer of this kind.
+    fn made(&self, kind: &str) -> Value {
+        let mut value = if kind == "check-run" { json!({ "app": null }) } else { json!({}) };
+        self.complete(&json!({ "$ref": format!("#/$defs/{kind}") }), &mut value);
+        value
+    }
+
     /// Adds what the contract requires and a trimmed sample leaves out.
     fn complete(&self, schema: &Value, value: &mut Value) {
         let schema = match schema["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
             Some(name) => &self.contract["$defs"][name],
             None => schema,
         };
+        if value.is_null() && schema["type"].as_array().is_some_and(|types| types.contains(&json!("null"))) {
+            return;
+        }
         for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             let inner = &schema["properties"][name];
             let target = inner["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/"));

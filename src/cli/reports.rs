@@ -6,7 +6,7 @@ use super::failure::Failed;
 use crate::domain::{Env, Redactor, Run, Verdict};
 use crate::gate::BaselineState;
 use crate::report::{KINDS, ReportSettings, TextSource, View, render_all};
-use crate::store::{Lock, StoreError, Texts, tidy, write_atomic};
+use crate::store::{Lock, StoreError, Texts, tidy, write_pieces};
 use crate::suite::{self, Suite};
 
 /// Where the reports go if nobody says otherwise.
@@ -86,10 +86,10 @@ pub(super) fn clear_unbegun(out: Option<&Path>, suite: &Path, env: &Env) {
 /// `CouldNot` naming every report that was not written: a verdict whose report is lost is exit code 3.
 pub(super) fn write(view: &View<'_>, settings: &ReportSettings, folder: &Path) -> Result<(), Failed> {
     let mut lost = Vec::new();
-    for (file, bytes) in render_all(view, settings) {
-        let written = bytes
+    for (file, pieces) in render_all(view, settings) {
+        let written = pieces
             .map_err(|error| error.to_string())
-            .and_then(|bytes| write_atomic(&folder.join(file), &bytes).map_err(|error| error.to_string()));
+            .and_then(|pieces| write_pieces(&folder.join(file), pieces.iter()).map_err(|error| error.to_string()));
         if let Err(error) = written {
             lost.push(error);
         }

@@ -14,8 +14,6 @@ mod build;
 mod entry;
 mod field;
 mod narrow;
-#[cfg(test)]
-mod properties;
 mod repeat;
 mod sample;
 mod settings;

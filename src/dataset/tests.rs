@@ -1,5 +1,7 @@
 //! The data sets of `fixtures/cases`, and what must hold for any.
 
+mod properties;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};

@@ -21,6 +21,7 @@ mod events;
 mod json;
 mod junit;
 mod markdown;
+mod pieces;
 mod remark;
 mod settings;
 mod source;
@@ -37,6 +38,7 @@ pub use console::{Progress, ProgressStyle, Screen, screen};
 pub use events::{EventStream, Outlet};
 pub use json::{StoredVerdict, VerdictFileError, read_verdict};
 pub use markdown::{MARKER_START, marker};
+pub use pieces::Pieces;
 pub use remark::{Remark, remarks};
 pub use settings::{Format, ReportSettings};
 pub use source::TextSource;
@@ -55,13 +57,13 @@ pub struct Kind {
     pub format: Format,
     /// The file's name in the reports' folder.
     pub file: &'static str,
-    pub render: fn(&View<'_>, &ReportSettings) -> Result<Vec<u8>, String>,
+    pub render: fn(&View<'_>, &ReportSettings) -> Result<Pieces, String>,
 }
 
 impl Kind {
     /// # Errors
     /// With the file's name.
-    pub fn bytes(&self, view: &View<'_>, settings: &ReportSettings) -> Result<Vec<u8>, ReportError> {
+    pub fn pieces(&self, view: &View<'_>, settings: &ReportSettings) -> Result<Pieces, ReportError> {
         (self.render)(view, settings).map_err(|problem| ReportError::Render { file: self.file, problem })
     }
 }
@@ -74,13 +76,13 @@ pub const KINDS: [Kind; 4] = [
     Kind { format: Format::Summary, file: "summary.md", render: markdown::summary },
 ];
 
-/// Every report that the settings ask for, one after the other: file name and bytes, or why there are none. All are attempted.
+/// Every report that the settings ask for, one after the other: file name and contents, or why there are none. All are attempted.
 pub fn render_all<'a>(
     view: &'a View<'_>,
     settings: &'a ReportSettings,
-) -> impl Iterator<Item = (&'static str, Result<Vec<u8>, ReportError>)> + 'a {
+) -> impl Iterator<Item = (&'static str, Result<Pieces, ReportError>)> + 'a {
     let wanted = KINDS.iter().filter(|kind| settings.wants(kind.format));
-    wanted.map(|kind| (kind.file, kind.bytes(view, settings)))
+    wanted.map(|kind| (kind.file, kind.pieces(view, settings)))
 }
 
 /// The comment's text, for a host.

@@ -9,6 +9,8 @@ use crate::domain::{CaseRecord, Cell, Completion, Run, RunHeader, ScoreKind, Tri
 
 /// Room is made for at most so many trials before they come: a file may say anything.
 const TRIALS_AT_ONCE: u32 = 16;
+/// The same for cases.
+const CASES_AT_ONCE: usize = 1 << 16;
 
 /// Collects outcomes as numbers, a case's trials together, in the order in which cases first appear.
 #[derive(Default)]
@@ -22,7 +24,11 @@ pub(crate) struct RunBuilder {
 impl RunBuilder {
     pub(crate) fn new(header: RunHeader) -> Self {
         let metrics = header.metrics.iter().enumerate().map(|(at, metric)| (metric.name.to_string(), at)).collect();
-        Self { run: Run { header, ..Run::default() }, positions: HashMap::new(), metrics }
+        // A list that grows by doubling holds the old one beside the new one.
+        let planned =
+            usize::try_from(header.cases).unwrap_or(usize::MAX).saturating_mul(header.reported_targets().len());
+        let cases = Vec::with_capacity(planned.min(CASES_AT_ONCE));
+        Self { run: Run { header, cases, ..Run::default() }, positions: HashMap::new(), metrics }
     }
 
     /// # Errors

@@ -13,6 +13,14 @@ use super::StoreError;
 /// # Errors
 /// `Io`; the old file, if any, is untouched.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    write_pieces(path, std::iter::once(bytes))
+}
+
+/// As [`write_atomic`], one piece after the other.
+///
+/// # Errors
+/// As [`write_atomic`].
+pub fn write_pieces<'b>(path: &Path, mut pieces: impl Iterator<Item = &'b [u8]>) -> Result<(), StoreError> {
     let fail = |source| StoreError::Io { path: path.to_owned(), source };
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -20,7 +28,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     };
     std::fs::create_dir_all(folder).map_err(fail)?;
     let mut file = temporary(folder).map_err(fail)?;
-    file.write_all(bytes).map_err(fail)?;
+    pieces.try_for_each(|bytes| file.write_all(bytes)).map_err(fail)?;
     share(file.as_file()).map_err(fail)?;
     persist(file, path)
 }

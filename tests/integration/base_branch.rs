@@ -75,16 +75,19 @@ fn what_becomes_stricter_is_told_and_decides_after_the_merge() {
     assert!(said.contains("changed, and decides after the merge: gate.metrics.quality.min: 0.9 → 0.95"), "{said}");
 }
 
+/// Worse answers, a lower threshold, and a baseline made of both.
+fn with_its_own_baseline(world: &Proposal) {
+    world.write("data.jsonl", &rows(30, 12));
+    world.write(SUITE, &suite("0.5", ""));
+    world.accept();
+    world.write(SUITE, &suite("0.5", COMPARED));
+}
+
 /// The whole verdict is the base's: its threshold, and its baseline.
 #[test]
 fn a_change_cannot_bring_its_own_baseline() {
     let world = Proposal::usual();
-    let pull = world.propose(|world| {
-        world.write("data.jsonl", &rows(30, 12));
-        world.write(SUITE, &suite("0.5", ""));
-        world.accept();
-        world.write(SUITE, &suite("0.5", COMPARED));
-    });
+    let pull = world.propose(with_its_own_baseline);
     let clone = world.checkout("ci", "refs/pull/1/merge");
     let said = checked(&pull.judged(&clone, &[]), 1);
     assert!(
@@ -102,12 +105,7 @@ fn a_change_cannot_bring_its_own_baseline() {
 #[test]
 fn whoever_may_decide_accepts_the_changes_and_that_stands_in_every_report() {
     let world = Proposal::usual();
-    let pull = world.propose(|world| {
-        world.write("data.jsonl", &rows(30, 12));
-        world.write(SUITE, &suite("0.5", ""));
-        world.accept();
-        world.write(SUITE, &suite("0.5", COMPARED));
-    });
+    let pull = world.propose(with_its_own_baseline);
     let clone = world.checkout("ci", "refs/pull/1/merge");
     let said = checked(&pull.judged(&clone, &["--accept-policy-changes"]), 0);
     assert_eq!(by(&clone), "accepted");

@@ -293,6 +293,14 @@ mod tests {
         ask(&mut bucket, 1, now);
         let rate = bucket.rate().unwrap();
         assert!((9.0..=60.0).contains(&rate), "what it shows is tighter: {rate}");
+        // Refusals that a lower pace does not keep away are about something else: the suite's word stands again.
+        for _ in 0..60 {
+            ask(&mut bucket, 1, now);
+            now += Duration::from_secs(1);
+            bucket.refused(now);
+        }
+        ask(&mut bucket, 1, now);
+        assert_eq!(bucket.rate(), Some(100.0));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -12,6 +12,7 @@ use crate::domain::{
     Answer, Case, Digest, Event, EventSink as _, Failure, FailureKind, Measurement, Outcome, Place, Reading, Redactor,
     Score, ScoreKind, Secret, SoFar,
 };
+use crate::report::tests::Page;
 
 const DOCS: &str = include_str!("../../../docs/events.md");
 const KEY: &str = "sk-\"quoted\"-secret";
@@ -102,20 +103,6 @@ fn every_field_is_documented() {
         for field in object["calls"].as_object().into_iter().flat_map(|calls| calls.keys()) {
             assert!(documented.contains(field.as_str()), "docs/events.md does not name `{field}` of `calls`");
         }
-    }
-}
-
-#[derive(Clone, Default)]
-struct Page(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Page {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }
 

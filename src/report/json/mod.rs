@@ -11,12 +11,13 @@ pub use file::{StoredVerdict, VerdictFileError, read_verdict};
 
 use serde_json::Value;
 
+use super::pieces::Pieces;
 use super::settings::ReportSettings;
 use super::view::View;
 use crate::domain::Redactor;
 
-pub(super) fn render(view: &View<'_>, _settings: &ReportSettings) -> Result<Vec<u8>, String> {
-    text(view).map(String::into_bytes)
+pub(super) fn render(view: &View<'_>, _settings: &ReportSettings) -> Result<Pieces, String> {
+    text(view).map(|text| text.into_bytes().into())
 }
 
 pub(super) fn text(view: &View<'_>) -> Result<String, String> {

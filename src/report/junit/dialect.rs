@@ -7,6 +7,7 @@ use quick_xml::{Reader, Writer, XmlVersion};
 use junit_report::TestSuite;
 
 use crate::report::escape::XmlText;
+use crate::report::pieces::{Pieces, Place};
 
 /// What stands in a test case beside what `junit-report` says.
 #[derive(Clone, Debug, Default)]
@@ -63,8 +64,8 @@ pub(super) fn cdata(text: &XmlText) -> String {
 
 /// A suite on its way into the document, part by part: what stands in its first line is known at its end.
 pub(super) struct Growing {
-    /// Where in the document it begins.
-    from: usize,
+    /// Where its first line stands.
+    first: Place,
     totals: Totals,
     head: Option<BytesStart<'static>>,
     /// Of the suite itself.
@@ -72,8 +73,8 @@ pub(super) struct Growing {
 }
 
 impl Growing {
-    pub(super) fn new(body: &[u8], properties: Vec<(&'static str, String)>) -> Self {
-        Self { from: body.len(), totals: Totals::default(), head: None, properties }
+    pub(super) fn new(body: &mut Pieces, properties: Vec<(&'static str, String)>) -> Self {
+        Self { first: body.place(), totals: Totals::default(), head: None, properties }
     }
 
     /// Appends the test cases of the suite in `plain`, in our dialect.
@@ -83,7 +84,7 @@ impl Growing {
         totals: Totals,
         extras: &[Extra],
         strict: bool,
-        body: &mut Vec<u8>,
+        body: &mut Pieces,
     ) -> Result<(), String> {
         self.totals.add(totals);
         let text = std::str::from_utf8(plain).map_err(|error| error.to_string())?;
@@ -122,7 +123,7 @@ impl Growing {
         let bytes = writer.into_inner();
         let inner = bytes.strip_prefix(b"<testsuite>").and_then(|bytes| bytes.strip_suffix(b"\n</testsuite>"));
         match inner {
-            Some(inner) => body.extend_from_slice(inner),
+            Some(inner) => body.push(inner),
             // A suite without test cases is written as one empty element.
             None if bytes.is_empty() => {}
             None => return Err("a part of a suite is not written as expected".to_owned()),
@@ -131,16 +132,16 @@ impl Growing {
     }
 
     /// Puts the first and the last line around the parts; returns what is in them.
-    pub(super) fn end(self, body: &mut Vec<u8>) -> Result<Totals, String> {
+    pub(super) fn end(self, body: &mut Pieces) -> Result<Totals, String> {
         let head = suite(&self.head.ok_or("a suite without a part")?, &self.totals)?;
-        let empty = body.len() == self.from && self.properties.is_empty();
+        let empty = body.ends_at(&self.first) && self.properties.is_empty();
         let mut writer = Writer::new_with_indent(vec![b'\n'], b' ', 2);
         let head = if empty { Event::Empty(head) } else { Event::Start(head) };
         writer.write_event(head).map_err(|error| error.to_string())?;
         write_properties(&mut writer, &self.properties)?;
-        drop(body.splice(self.from..self.from, writer.into_inner()));
+        body.put(self.first, writer.into_inner());
         if !empty {
-            body.extend_from_slice(b"\n</testsuite>");
+            body.push(b"\n</testsuite>");
         }
         Ok(self.totals)
     }
@@ -221,8 +222,8 @@ pub(super) fn document(
     timestamp: &str,
     strict: bool,
     totals: &Totals,
-    mut body: Vec<u8>,
-) -> Result<Vec<u8>, String> {
+    (first, mut body): (Place, Pieces),
+) -> Result<Pieces, String> {
     let mut writer = Writer::new(Vec::new());
     let mut write = |event: Event<'_>| writer.write_event(event).map_err(|error| error.to_string());
     write(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
@@ -234,7 +235,7 @@ pub(super) fn document(
         root.push_attribute(("timestamp", timestamp));
     }
     write(Event::Start(root))?;
-    drop(body.splice(0..0, writer.into_inner()));
-    body.extend_from_slice(b"\n</testsuites>\n");
+    body.put(first, writer.into_inner());
+    body.push(b"\n</testsuites>\n");
     Ok(body)
 }

@@ -1,7 +1,7 @@
 //! Names of test cases: non-empty, one line, distinct even where a reader lower-cases, trims or cuts them at 250 characters, and the same in
 //! the next run. Names that would collide all carry a digest of what they stand for, never a number by order.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -15,7 +15,7 @@ const METRIC: usize = 60;
 const TARGET: usize = 40;
 const SUITE: usize = 60;
 
-/// Short, distinct names for everything that test cases are named after.
+/// Short, distinct names for everything that test cases are named after; what is named as it is called stands in no map.
 pub(super) struct Labels {
     pub(super) suite: String,
     cases: HashMap<String, String>,
@@ -42,20 +42,22 @@ impl Labels {
         }
     }
 
-    pub(super) fn case(&self, id: &str) -> &str {
-        self.cases.get(id).map_or("", String::as_str)
+    /// Of a case of the run.
+    pub(super) fn case<'s>(&'s self, id: &'s str) -> &'s str {
+        self.cases.get(id).map_or(id, String::as_str)
     }
 
-    pub(super) fn metric(&self, name: &str) -> &str {
-        self.metrics.get(name).map_or("", String::as_str)
+    /// Of a metric of the run or of a rule.
+    pub(super) fn metric<'s>(&'s self, name: &'s str) -> &'s str {
+        self.metrics.get(name).map_or(name, String::as_str)
     }
 
     /// ` (app)` where there are several targets.
     pub(super) fn of_target(&self, name: &str) -> String {
-        match self.targets.get(name) {
-            Some(target) if self.several_targets && !name.is_empty() => format!(" ({target})"),
-            _ => String::new(),
+        if !self.several_targets || name.is_empty() {
+            return String::new();
         }
+        format!(" ({})", self.targets.get(name).map_or(name, String::as_str))
     }
 
     /// `<suite>.<what>` with no other dot: Jenkins cuts at the last one.
@@ -79,18 +81,21 @@ impl Taken {
     }
 }
 
+/// The labels of those names that are not their own. There may be a million of them, so the others are not kept, and collisions are found
+/// by digests.
 fn distinct<'n>(names: impl Iterator<Item = &'n str>, limit: usize, cleaner: &Cleaner) -> HashMap<String, String> {
-    let mut groups: HashMap<String, Vec<(&str, String)>> = HashMap::new();
-    let mut seen = HashSet::new();
-    for name in names.filter(|name| seen.insert(*name)) {
-        let label = label(name, limit, cleaner);
-        groups.entry(folded(&label)).or_default().push((name, label));
+    let names: BTreeSet<&str> = names.collect();
+    let folded_digest = |label: &str| Digest::of([folded(label)]);
+    let mut like: HashMap<Digest, u32> = HashMap::with_capacity(names.len());
+    for name in &names {
+        *like.entry(folded_digest(&label(name, limit, cleaner))).or_default() += 1;
     }
-    let mut labels = HashMap::with_capacity(seen.len());
-    for group in groups.into_values() {
-        let alone = group.len() == 1;
-        for (name, label) in group {
-            let label = if alone { label } else { marked(&label, name) };
+    let mut labels = HashMap::new();
+    for name in names {
+        let label = label(name, limit, cleaner);
+        let alone = like.get(&folded_digest(&label)) == Some(&1);
+        let label = if alone { label } else { marked(&label, name) };
+        if label != name {
             labels.insert(name.to_owned(), label);
         }
     }

@@ -5,7 +5,7 @@
 //! Azure Pipelines takes the failure's message attribute, GitLab only its body, most drop properties, so the facts stand in the body too.
 //!
 //! `junit-report` writes a suite from sanitised text; [`dialect`] adds what it cannot write. A few hundred test cases
-//! are in memory at a time, beside the finished bytes.
+//! are in memory at a time, beside the finished pieces.
 
 mod dialect;
 mod gate;
@@ -14,19 +14,21 @@ mod metric;
 
 use junit_report::{OffsetDateTime, Report, TestSuite};
 
+use super::pieces::Pieces;
 use super::settings::ReportSettings;
 use super::view::View;
 use dialect::{Extra, Growing, Totals};
 use label::Labels;
 
-pub(super) fn render(view: &View<'_>, settings: &ReportSettings) -> Result<Vec<u8>, String> {
+pub(super) fn render(view: &View<'_>, settings: &ReportSettings) -> Result<Pieces, String> {
     let labels = Labels::new(view);
-    let mut body = Vec::new();
+    let mut body = Pieces::default();
+    let root = body.place();
     let mut totals = Totals::default();
     let strict = settings.junit_strict;
     type Fill<'f> = dyn FnMut(&mut Write<'_>) -> Result<(), String> + 'f;
     let mut grow = |properties, fill: &mut Fill<'_>| -> Result<(), String> {
-        let mut growing = Growing::new(&body, properties);
+        let mut growing = Growing::new(&mut body, properties);
         fill(&mut |part| write(part, strict, &mut growing, &mut body))?;
         totals.add(growing.end(&mut body)?);
         Ok(())
@@ -38,13 +40,13 @@ pub(super) fn render(view: &View<'_>, settings: &ReportSettings) -> Result<Vec<u
             grow(Vec::new(), &mut |write| metric::suite(view, target, at, &labels, &mut texts, write))?;
         }
     }
-    dialect::document(&labels.suite, &timestamp(started(view)), strict, &totals, body)
+    dialect::document(&labels.suite, &timestamp(started(view)), strict, &totals, (root, body))
 }
 
 /// Takes a part of a suite.
 type Write<'w> = dyn FnMut(Part) -> Result<(), String> + 'w;
 
-fn write(part: Part, strict: bool, growing: &mut Growing, body: &mut Vec<u8>) -> Result<(), String> {
+fn write(part: Part, strict: bool, growing: &mut Growing, body: &mut Pieces) -> Result<(), String> {
     let own = Totals::of(&part.tests);
     let mut report = Report::new();
     report.add_testsuite(part.tests);

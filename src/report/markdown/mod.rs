@@ -12,6 +12,7 @@ pub use marker::{MARKER_START, marker};
 
 use super::clean::{Clean, Cleaner};
 use super::escape::markdown;
+use super::pieces::Pieces;
 use super::settings::ReportSettings;
 use super::view::View;
 use crate::domain::Decision;
@@ -50,12 +51,12 @@ impl Size {
 }
 
 /// With the marker that finds the comment again as its first line.
-pub(super) fn comment(view: &View<'_>, _settings: &ReportSettings) -> Result<Vec<u8>, String> {
-    Ok(format!("{}\n{}", marker(&view.comment_key()), text(view, Size::Comment)).into_bytes())
+pub(super) fn comment(view: &View<'_>, _settings: &ReportSettings) -> Result<Pieces, String> {
+    Ok(format!("{}\n{}", marker(&view.comment_key()), text(view, Size::Comment)).into_bytes().into())
 }
 
-pub(super) fn summary(view: &View<'_>, _settings: &ReportSettings) -> Result<Vec<u8>, String> {
-    Ok(text(view, Size::Summary(SUMMARY)).into_bytes())
+pub(super) fn summary(view: &View<'_>, _settings: &ReportSettings) -> Result<Pieces, String> {
+    Ok(text(view, Size::Summary(SUMMARY)).into_bytes().into())
 }
 
 /// The document without a marker.

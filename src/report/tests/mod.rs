@@ -10,6 +10,21 @@ mod readable;
 use super::samples::Sample;
 use super::{ReportSettings, Screen, screen};
 
+/// What was written, for whoever holds another one of it.
+#[derive(Clone, Default)]
+pub(super) struct Page(pub(super) std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Page {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 fn plain(width: usize) -> Screen {
     Screen { width, styled: false }
 }
@@ -24,7 +39,7 @@ fn file(sample: &Sample, name: &str) -> String {
 
 fn file_with(sample: &Sample, name: &str, settings: &ReportSettings) -> String {
     let kind = super::KINDS.iter().find(|kind| kind.file == name).unwrap();
-    String::from_utf8(kind.bytes(&sample.view(), settings).unwrap()).unwrap()
+    String::from_utf8(kind.pieces(&sample.view(), settings).unwrap().concat()).unwrap()
 }
 
 /// The lines of a fixture of texts, one by one and together.

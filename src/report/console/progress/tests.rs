@@ -3,30 +3,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 use crate::domain::{Answer, CallCounts, Case, CaseId, Digest, Failure, FailureKind, LimiterState, Place};
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
+use crate::report::tests::Page;
 
 struct Stage {
     progress: Progress,
     clock: Arc<AtomicU64>,
-    out: Shared,
+    out: Page,
 }
 
 impl Stage {
     fn new() -> Self {
-        let (clock, out) = (Arc::new(AtomicU64::new(0)), Shared::default());
+        let (clock, out) = (Arc::new(AtomicU64::new(0)), Page::default());
         let ticks = Arc::clone(&clock);
         let now = move || Duration::from_millis(ticks.load(Ordering::Relaxed));
         let progress =

@@ -3,8 +3,8 @@
 use proptest::strategy::Strategy as _;
 use serde_json::json;
 
-use super::tests::{cases, written};
-use super::*;
+use super::{cases, written};
+use crate::dataset::*;
 
 fn sampled(rows: &[usize], n: usize, seed: u64) -> Vec<String> {
     let content: String = rows.iter().map(|row| format!("{{\"id\":\"r{row}\",\"input\":\"q{row}\"}}\n")).collect();

@@ -103,6 +103,7 @@ fn dispatch(cli: Cli, env: &Env) -> Result<Ending, Failed> {
         Command::Merge(args) => commands::merge::execute(&args, env),
         Command::Baseline(args) => commands::baseline::execute(&args, env),
         Command::Ledger(args) => commands::ledger::execute(&args),
+        Command::Evaluators(args) => commands::evaluators::execute(&args),
         Command::Schema => commands::schema::execute(),
         Command::Completions(args) => commands::completions::execute(&args),
     }

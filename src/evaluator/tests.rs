@@ -1,5 +1,6 @@
 //! What holds for every evaluator there is; the recorded data that the families compare themselves with.
 
+mod examples;
 pub(super) mod peps;
 pub(super) mod support;
 
@@ -18,12 +19,22 @@ fn smallest(kind: &Kind) -> Value {
         let value = match key {
             "pattern" => "a",
             "model" => "judge",
+            "guideline" | "rubric" | "criteria" | "criterion" => "Polite.",
+            "embedding" => "embed",
+            "argv" => {
+                settings.insert(key.to_owned(), json!(["true"]));
+                continue;
+            }
+            "url" => "http://127.0.0.1:9/",
             other => panic!("`{}` requires `{other}`: teach this test a value", kind.info.name),
         };
         settings.insert(key.to_owned(), json!(value));
     }
     if kind.info.name == "length" {
         settings.insert("min".to_owned(), json!(1));
+    }
+    if kind.info.name == "answer_correctness" {
+        settings.insert("embedding".to_owned(), json!("embed"));
     }
     Value::Object(settings)
 }

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! Call ─► client ─► (address, resolve, proxy, tls, connect, redirect) ─► body ─► Response ─► reader
-//!            └────► process ─► group, capture       └─► broken, classify (error_body, words, rate_hint, excerpt) ─► Rejection
+//!            └────► process, worker ─► group, capture       └─► broken, classify (error_body, words, rate_hint, excerpt) ─► Rejection
 //! ```
 //!
 //! Calls of judges may also go by batch ([`Route`], [`BatchApi`]): the provider's room knows how, the engine when.
@@ -34,6 +34,7 @@ mod redirect;
 mod resolve;
 mod tls;
 mod words;
+mod worker;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -18,6 +18,8 @@ mod command;
 mod datasets;
 mod determinism;
 mod documents;
+#[cfg(unix)]
+mod evaluators;
 mod events;
 mod examples;
 mod exit_codes;

@@ -1,6 +1,7 @@
 //! The commands and their flags. Flags are grouped for the reader: one file and one struct per help heading.
 
 mod baseline;
+mod evaluators;
 mod gate;
 mod host;
 mod input;
@@ -13,6 +14,7 @@ mod select;
 use clap::{Args, Parser, Subcommand};
 
 pub(super) use baseline::{BaselineArgs, BaselineCommand};
+pub(super) use evaluators::{EvaluatorsArgs, EvaluatorsCommand, ListFormat};
 pub(super) use gate::GateArgs;
 pub(super) use host::HostArgs;
 pub(super) use input::{ResultsInput, ShardsInput, SuiteInput};
@@ -47,6 +49,8 @@ pub(super) enum Command {
     Baseline(BaselineArgs),
     /// Look at the kept answers of paid calls, or remove old ones
     Ledger(LedgerArgs),
+    /// List the evaluators, or show one with its settings and an example
+    Evaluators(EvaluatorsArgs),
     /// Print the JSON Schema of the suite file
     Schema,
     /// Print completions for a shell

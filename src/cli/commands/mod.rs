@@ -4,6 +4,7 @@ pub(super) mod baseline;
 pub(super) mod check;
 pub(super) mod compare;
 pub(super) mod completions;
+pub(super) mod evaluators;
 pub(super) mod ledger;
 pub(super) mod merge;
 pub(super) mod run;

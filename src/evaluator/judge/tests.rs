@@ -1,5 +1,9 @@
 //! Judges with scripted models: what they are told, what they are believed, what is asked again.
 
+mod claims;
+mod llamaindex;
+mod panel;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};

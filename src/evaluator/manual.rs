@@ -150,7 +150,8 @@ fn needs(info: &Info) -> String {
         Needs::Reference => "reference",
         Needs::Contexts => "contexts",
         Needs::ExpectedContexts => "expected contexts",
-        Needs::Judge => "judge",
+        Needs::Judge => "a judge",
+        Needs::Embedding => "an embedding model",
     });
     joined(words, "and").replace('`', "")
 }

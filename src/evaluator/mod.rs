@@ -47,6 +47,8 @@ pub enum Needs {
     Contexts,
     ExpectedContexts,
     Judge,
+    /// A model that embeds texts.
+    Embedding,
 }
 
 /// What users read about an evaluator, and what the gate needs to know of its metric.
@@ -196,7 +198,7 @@ pub(crate) fn missing(subject: Subject<'_>, needs: &[Needs]) -> Option<Measureme
             Measurement::Skipped(SkipReason::NotApplicable, why.to_owned())
         }),
         // Every case has an input and every subject an answer; an answer without contexts has a defined score; models are checked when built.
-        Needs::Input | Needs::Answer | Needs::Contexts | Needs::Judge => None,
+        Needs::Input | Needs::Answer | Needs::Contexts | Needs::Judge | Needs::Embedding => None,
     })
 }
 
@@ -209,6 +211,7 @@ pub(crate) fn no(need: Needs) -> Failure {
         Needs::Contexts => "the answer has no contexts",
         Needs::ExpectedContexts => "the case has no expected contexts",
         Needs::Judge => "there is no judge",
+        Needs::Embedding => "there is no embedding model",
     };
     Failure::infra(FailureKind::Missing, message)
 }

@@ -102,6 +102,33 @@ fn embeddings_are_asked_for_together_and_kept() {
     assert!(head.starts_with("post /v1/embeddings ") && head.contains("authorization: bearer "), "{head}");
 }
 
+/// Scores by the length of the answer; the third question meets a server in trouble, once.
+fn service(before: usize, body: &str) -> (&'static str, String) {
+    let body: Value = serde_json::from_str(body).expect("JSON");
+    if body["case"]["id"] == "q2" && before == 0 {
+        return ("503 Service Unavailable", "{}".to_owned());
+    }
+    let length = body["answer"]["text"].as_str().map_or(0, str::len);
+    ("200 OK", json!({"score": length, "reason": "its length"}).to_string())
+}
+
+#[test]
+fn a_service_scores_with_its_key_and_is_asked_again_where_it_is_in_trouble() {
+    let server = ChatServer::start(Duration::ZERO, service);
+    let rest = format!(
+        "evaluators:\n  mine: {{ use: http, url: \"{}/score\", headers: {{ x-key: \"${{JUDGE_KEY}}\" }}, range: [0, 100] }}\n",
+        server.url
+    );
+    let folder = suite(3, &rest);
+    let output = run(&folder);
+    assert_eq!(code(&output), 0, "{}{}", out(&output), err(&output));
+    assert_eq!(values(&folder), vec![json!(15.0); 3]);
+    assert_eq!(server.with(|counts| counts.requests), 4);
+    assert!(server.with(|counts| counts.heads.iter().all(|head| head.contains(KEY))));
+    let kept = std::fs::read(folder.path().join("scoregate-out/results.jsonl")).expect("the results");
+    assert!(!String::from_utf8_lossy(&kept).contains(KEY));
+}
+
 /// Says YES for the model `a`, and NO for the others.
 fn judge(_: usize, body: &str) -> (&'static str, String) {
     let body: Value = serde_json::from_str(body).expect("JSON");

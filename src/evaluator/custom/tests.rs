@@ -60,22 +60,14 @@ async fn both_are_given_case_and_answer_and_their_object_is_the_score() {
 #[tokio::test]
 async fn a_worker_says_the_id_and_replies_that_say_nothing_are_unusable() {
     let ready = built("command", json!({"worker": true})).unwrap();
-    for (output, unusable) in [
-        (r#"{"score": 1}"#, true),
-        (r#"{"id": "other", "score": 1}"#, true),
-        ("no JSON", true),
-        ("", true),
-        (r#"{"error": "no model"}"#, false),
-    ] {
+    for output in [r#"{"score": 1}"#, r#"{"id": "other", "score": 1}"#, "no JSON", "", r#"{"error": "no model"}"#] {
         let asked = asked(&ready, &Loopback::answering(&[output])).await;
-        match asked.measurement {
-            Measurement::Unusable(failure) => assert!(unusable && failure.raw.is_some(), "{output}: {failure:?}"),
-            Measurement::Error(failure) => {
-                assert!(!unusable && failure.kind == FailureKind::Command, "{output}: {failure:?}");
-            }
-            other => panic!("{output}: {other:?}"),
-        }
+        let Measurement::Unusable(failure) = asked.measurement else { panic!("{output}: {asked:?}") };
+        assert!(failure.raw.is_some(), "{output}: {failure:?}");
     }
+    let failing = asked(&built("http", json!({})).unwrap(), &Loopback::answering(&[r#"{"error": "no model"}"#])).await;
+    let Measurement::Error(failure) = &failing.measurement else { panic!("{failing:?}") };
+    assert!(failure.kind == FailureKind::Command && failure.message.contains("no model"), "{failure:?}");
     let skipped = asked(&built("http", json!({})).unwrap(), &Loopback::answering(&[r#"{"skip": "no table"}"#])).await;
     assert!(matches!(skipped.measurement, Measurement::Skipped(SkipReason::NotApplicable, _)));
     let transport = Loopback { breaks_after: Some(0), ..Loopback::answering(&["{}"]) };

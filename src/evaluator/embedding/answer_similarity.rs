@@ -16,7 +16,7 @@ pub const INFO: Info = Info {
     score: ScoreKind::Continuous { lo: -1.0, hi: 1.0 },
     direction: Direction::Higher,
     pass_mark: None,
-    needs: &[Needs::Answer, Needs::Reference],
+    needs: &[Needs::Answer, Needs::Reference, Needs::Embedding],
     version: 1,
     source: "ragas SemanticSimilarity (0.4), also called AnswerSimilarity: cosine, a blank text is embedded as one blank",
 };

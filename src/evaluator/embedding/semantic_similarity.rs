@@ -16,7 +16,7 @@ pub const INFO: Info = Info {
     score: ScoreKind::Continuous { lo: -1.0, hi: 1.0 },
     direction: Direction::Higher,
     pass_mark: Some(0.8),
-    needs: &[Needs::Answer, Needs::Reference],
+    needs: &[Needs::Answer, Needs::Reference, Needs::Embedding],
     version: 1,
     source: "LlamaIndex SemanticSimilarityEvaluator (0.14): cosine, threshold 0.8; euclidean as promptfoo has it, 1 / (1 + distance)",
 };

@@ -24,7 +24,7 @@ pub const INFO: Info = Info {
     score: ScoreKind::UNIT,
     direction: Direction::Higher,
     pass_mark: None,
-    needs: &[Needs::Input, Needs::Answer, Needs::Reference, Needs::Judge],
+    needs: &[Needs::Input, Needs::Answer, Needs::Reference, Needs::Judge, Needs::Embedding],
     version: 1,
     source: "ragas AnswerCorrectness (0.4): weights 0.75 and 0.25; a similarity below 0 counts as 0, and a reference without claims has no score",
 };

@@ -10,7 +10,7 @@ use crate::suite::Block;
 
 pub const INFO: Info = Info {
     name: "answer_relevancy",
-    summary: "a model grades how relevant the answer is to the question: 0, 0.5 or 1, of 2 points",
+    summary: "a model grades how relevant the answer is to the question: 0 to 1, in parts of 2 points",
     score: ScoreKind::UNIT,
     direction: Direction::Higher,
     pass_mark: None,

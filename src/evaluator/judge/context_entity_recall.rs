@@ -59,12 +59,15 @@ impl Steps for Entities {
             }
             let reference = talk.subject.case.reference.as_deref().unwrap_or_default();
             let rubric = fill(RUBRIC, &[("what", "reference answer")]);
-            let wanted = talk.list(Sheet::new(&rubric).text("the reference answer", reference)).await?;
+            let of_contexts = fill(RUBRIC, &[("what", "contexts")]);
+            let (wanted, there) = tokio::join!(
+                talk.list(Sheet::new(&rubric).text("the reference answer", reference)),
+                talk.list(Sheet::new(&of_contexts).contexts(contexts))
+            );
+            let (wanted, there) = (wanted?, there?);
             if wanted.is_empty() {
                 return Err(useless("it finds no entity in the reference"));
             }
-            let rubric = fill(RUBRIC, &[("what", "contexts")]);
-            let there = talk.list(Sheet::new(&rubric).contexts(contexts)).await?;
             let there: BTreeSet<String> = there.iter().map(|entity| fold(entity)).collect();
             let wanted: BTreeSet<String> = wanted.iter().map(|entity| fold(entity)).collect();
             let missing: Vec<&str> = wanted.difference(&there).map(String::as_str).collect();

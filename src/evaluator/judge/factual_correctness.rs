@@ -76,13 +76,16 @@ struct Claims {
 
 /// The claims of answer and reference against each other.
 pub(super) async fn tally(talk: &Conversation<'_>) -> Result<Tally, Stop> {
-    let answer = claims::of_answer(talk).await?;
-    let reference = claims::of_reference(talk).await?;
+    let (answer, reference) = tokio::join!(claims::of_answer(talk), claims::of_reference(talk));
+    let (answer, reference) = (answer?, reference?);
     if reference.is_empty() {
         return Err(useless("it finds no claim in the reference"));
     }
-    let of_answer = claims::by_statements(talk, &reference, &answer).await?;
-    let of_reference = claims::by_statements(talk, &answer, &reference).await?;
+    let (of_answer, of_reference) = tokio::join!(
+        claims::by_statements(talk, &reference, &answer),
+        claims::by_statements(talk, &answer, &reference)
+    );
+    let (of_answer, of_reference) = (of_answer?, of_reference?);
     let count = |verdicts: &[bool], wanted: bool| verdicts.iter().filter(|said| **said == wanted).count();
     Ok(Tally { right: count(&of_answer, true), wrong: count(&of_answer, false), missing: count(&of_reference, false) })
 }

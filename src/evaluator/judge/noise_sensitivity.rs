@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::try_join_all;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -12,7 +13,7 @@ use super::prompt::contexts_of;
 use super::settings::{Common, stepped};
 use super::steps::{Conversation, Steps, Stop, useless};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Direction, ScoreKind};
+use crate::domain::{Context, Direction, ScoreKind};
 use crate::net::BoxFuture;
 use crate::suite::{Block, Draft};
 use crate::text::normalize::excerpt;
@@ -68,22 +69,14 @@ struct Holds {
 impl Steps for Noise {
     fn find<'a>(&'a self, talk: &'a Conversation<'a>) -> BoxFuture<'a, Result<Found, Stop>> {
         Box::pin(async move {
-            let claims = claims::of_answer(talk).await?;
-            let reference = claims::of_reference(talk).await?;
+            let (claims, reference) = tokio::join!(claims::of_answer(talk), claims::of_reference(talk));
+            let (claims, reference) = (claims?, reference?);
             if claims.is_empty() || reference.is_empty() {
                 return Err(useless("it finds no claim in the answer or in the reference"));
             }
-            let right = claims::by_statements(talk, &reference, &claims).await?;
-            let mut contexts = Vec::new();
-            for context in contexts_of(talk.subject) {
-                let context = std::slice::from_ref(context);
-                let of_reference = claims::by_contexts(talk, context, &reference).await?;
-                let of_answer = claims::by_contexts(talk, context, &claims).await?;
-                contexts.push(Holds {
-                    relevant: of_reference.iter().any(|said| said.value == 1.0),
-                    claims: of_answer.iter().map(|said| said.value == 1.0).collect(),
-                });
-            }
+            let each = contexts_of(talk.subject).iter().map(|context| holds(talk, context, &reference, &claims));
+            let (right, contexts) = tokio::join!(claims::by_statements(talk, &reference, &claims), try_join_all(each));
+            let (right, contexts) = (right?, contexts?);
             let noisy = noisy(self.0, &right, &contexts);
             let found = noisy.iter().filter(|noisy| **noisy).count();
             let mut reason = format!("{found} of {} claims are wrong and come from such a context", claims.len());
@@ -97,6 +90,21 @@ impl Steps for Noise {
     fn prompts(&self) -> Vec<String> {
         claims::prompts()
     }
+}
+
+async fn holds(
+    talk: &Conversation<'_>,
+    context: &Context,
+    reference: &[String],
+    claims: &[String],
+) -> Result<Holds, Stop> {
+    let context = std::slice::from_ref(context);
+    let (of_reference, of_answer) =
+        tokio::join!(claims::by_contexts(talk, context, reference), claims::by_contexts(talk, context, claims));
+    Ok(Holds {
+        relevant: of_reference?.iter().any(|said| said.value == 1.0),
+        claims: of_answer?.iter().map(|said| said.value == 1.0).collect(),
+    })
 }
 
 /// Which claims are wrong and held by a context of the wanted sort; a claim that a relevant context holds is none of the irrelevant ones'.

@@ -127,11 +127,12 @@ impl Steps for Compared {
                 let why = "the answers are the same to the letter; no model was asked";
                 return Ok(Found { value: 0.5, reason: Some(why.to_owned()) });
             }
-            let original = self.asked(talk, own, &other).await?;
             if self.order == Order::Once {
-                return Ok(Found { value: original.value, reason: original.reason });
+                let said = self.asked(talk, own, &other).await?;
+                return Ok(Found { value: said.value, reason: said.reason });
             }
-            let flipped = self.asked(talk, &other, own).await?;
+            let (original, flipped) = tokio::join!(self.asked(talk, own, &other), self.asked(talk, &other, own));
+            let (original, flipped) = (original?, flipped?);
             let value = match self.compat {
                 Compat::Scoregate => consensus(original.value, flipped.value),
                 Compat::Llamaindex => llamaindex(original.value, flipped.value),

@@ -24,7 +24,7 @@ pub const INFO: Info = Info {
     score: ScoreKind::Continuous { lo: -1.0, hi: 1.0 },
     direction: Direction::Higher,
     pass_mark: None,
-    needs: &[Needs::Input, Needs::Answer, Needs::Judge],
+    needs: &[Needs::Input, Needs::Answer, Needs::Judge, Needs::Embedding],
     version: 1,
     source: "ragas ResponseRelevancy (0.4), also called answer_relevancy, promptfoo answer-relevance: 3 questions, mean cosine; one call writes them all",
 };

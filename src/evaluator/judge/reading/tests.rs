@@ -44,8 +44,22 @@ fn labelled() -> Contract {
     Contract::Labelled { label: "00ff".to_owned(), lo: 1.0, hi: 5.0 }
 }
 
-fn all() -> [Contract; 8] {
-    [verdict(), yes_or_no(), score(), pass_and_score(), first_line(), first_line_or_object(), tagged(), labelled()]
+fn letters() -> Contract {
+    Contract::Letters { label: "VERDICT".to_owned(), letters: &[("A", 1.0), ("B", 0.0), ("C", 0.5)], bare: true }
+}
+
+fn all() -> [Contract; 9] {
+    [
+        verdict(),
+        yes_or_no(),
+        letters(),
+        score(),
+        pass_and_score(),
+        first_line(),
+        first_line_or_object(),
+        tagged(),
+        labelled(),
+    ]
 }
 
 fn value(contract: &Contract, reply: &str) -> Result<f64, Why> {

@@ -130,7 +130,7 @@ async fn factuality_scores_its_letters() {
         assert_eq!((value(&asked).value(), value(&asked).passed), (expected, Some(expected == 1.0)), "{reply}");
         assert_eq!(sent.len(), 1);
     }
-    for reply in ["F", "A or B", "{\"pass\": true}", "A\nB\n{\"verdict\": \"C\"}", "A is the answer"] {
+    for reply in ["F", "A or B", "{\"pass\": true}", "{\"verdict\": \"C\"}\nB", "A is the answer"] {
         let (asked, _) = verdict("factuality", always(reply)).await;
         assert!(matches!(asked.measurement, Measurement::Unusable(_)), "{reply}: {asked:?}");
     }

@@ -15,6 +15,7 @@
 //! | [`net`] | sockets and processes: send, receive, classify |
 //! | [`suite`] | the YAML file → a validated suite |
 //! | [`store`] | every byte we keep between runs: results, baselines, the ledger, cassettes |
+//! | [`peer`] | other tools' results → runs |
 //! | [`provider`] | one model API call in each dialect |
 //! | [`rows`] | data files → rows and recorded answers |
 //! | [`dataset`] | rows → cases |
@@ -37,6 +38,7 @@ pub mod evaluator;
 pub mod gate;
 pub mod host;
 pub mod net;
+pub mod peer;
 pub mod provider;
 pub mod report;
 pub mod rows;

@@ -10,7 +10,8 @@ use super::screen;
 use crate::diagnostic::{Diagnostic, Source as Text, Span};
 use crate::domain::{CallCounts, Redactor, Run, RunHeader};
 use crate::engine::Tape;
-use crate::store::{Cassette, CassetteHeader, CassetteWriter, StoreError};
+use crate::report::KINDS;
+use crate::store::{Cassette, CassetteHeader, CassetteWriter, StoreError, is_free_for};
 use crate::text::number::counted;
 
 /// Where answers come from.
@@ -54,6 +55,42 @@ impl Source<'_> {
         }
         Ok(Some(Arc::new(Tape::new(played, recording, redactor.clone()))))
     }
+}
+
+/// What a run writes as it goes replaces nothing of another kind, and is not replaced by its reports.
+///
+/// # Errors
+/// Which file would be lost.
+pub(super) fn kept_apart(
+    record: Option<&Path>,
+    mode: RecordMode,
+    events: Option<&Path>,
+    reports: &Path,
+) -> Result<(), Failed> {
+    let lost = |flag: &str, path: &Path, what: &str| {
+        let message = format!("`{flag} {}` would overwrite {what}", path.display());
+        Err(Failed::usage("overwrites", message, "name a file of its own"))
+    };
+    if let Some(path) = record.filter(|path| mode == RecordMode::All && !is_free_for(path, "cassette")) {
+        return lost("--record", path, "a file that is no cassette");
+    }
+    if let Some(path) = events.filter(|path| !is_free_for(path, "events")) {
+        return lost("--events", path, "a file that holds no events of a run");
+    }
+    if let Some(path) = events.filter(|path| Some(*path) == record) {
+        return lost("--events", path, "the cassette");
+    }
+    let of_reports = |path: &&Path| {
+        let names = KINDS.iter().map(|kind| kind.file).chain(std::iter::once("results.jsonl"));
+        let named = path.file_name().is_some_and(|name| names.into_iter().any(|report| name == report));
+        named && path.parent() == Some(reports)
+    };
+    for (flag, path) in [("--record", record), ("--events", events)] {
+        if let Some(path) = path.filter(of_reports) {
+            return lost(flag, path, "a report of this run, or be overwritten by it");
+        }
+    }
+    Ok(())
 }
 
 fn record(

@@ -53,6 +53,12 @@ impl Measured<'_> {
             verdict.headline = format!("could not evaluate: the run is not complete: {why}");
             (verdict.decision, verdict.exit_code) = (Decision::NotEvaluated, ExitCode::NotEvaluated.code());
         }
+        if let (Err(lost), None) = (&recorded, cancelled) {
+            // What was asked for is not there: no report says otherwise.
+            let why: Vec<String> = lost.problems().iter().map(ToString::to_string).collect();
+            verdict.headline = format!("could not evaluate: {}", why.join("; "));
+            (verdict.decision, verdict.exit_code) = (Decision::NotEvaluated, ExitCode::NotEvaluated.code());
+        }
         let texts = reports::texts(run)?;
         let view = reports::view(run, &verdict, baseline, texts.as_ref(), redactor);
         screen::out(&report::screen(&view, report::Screen::stdout()));

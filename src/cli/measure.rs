@@ -15,7 +15,7 @@ use super::{clock, ledger, screen, signals};
 use crate::dataset::Dataset;
 use crate::domain::{Env, Event, EventSink, FailureKind, Part, Redactor, RetryClass, Run};
 use crate::engine::{
-    self, Batcher, Caller, CallerSettings, Cancel, Canceller, Pace, Plan, RetryPolicy, Stop, Tape, cancellation,
+    self, Batcher, Caller, CallerSettings, Cancel, Canceller, More, Pace, Plan, RetryPolicy, Stop, Tape, cancellation,
 };
 use crate::evaluator;
 use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
@@ -32,6 +32,8 @@ pub(super) struct Means<'a> {
     /// Where the results go.
     pub(super) folder: &'a Path,
     pub(super) events: &'a Events,
+    /// Which trials are still wanted of what was measured so far.
+    pub(super) more: &'a (dyn Fn(&Run) -> Option<More> + Sync),
     pub(super) env: &'a Env,
 }
 
@@ -112,7 +114,14 @@ async fn carry_out(
     let caller = caller.with_redactor(plan.redactor.clone()).with_tape(means.tape.cloned()).with_batcher(batcher);
     let caller = Arc::new(caller);
     let results = means.folder.join("results.jsonl");
-    let run = engine::run(Arc::new(plan), means.dataset.cases(), caller, &results, &cancel, events.as_ref()).await?;
+    let plan = Arc::new(plan);
+    let cases = || means.dataset.cases();
+    let mut run =
+        engine::run(Arc::clone(&plan), cases(), Arc::clone(&caller), &results, &cancel, events.as_ref()).await?;
+    while let Some(more) = (means.more)(&run) {
+        run = engine::extend(&plan, cases(), (&run, &more), &caller, &results, &cancel, events.as_ref()).await?;
+    }
+    events.emit(Event::Ended);
     // A run that an endpoint would not answer has not ended: the same command goes on with it.
     if run.completion.as_ref().is_some_and(|end| end.complete) && !stopped.load(Ordering::Relaxed) {
         finish(ledger).await;

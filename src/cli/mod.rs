@@ -8,6 +8,7 @@
 //!
 //! Standard output carries what was asked for, standard error progress and diagnostics; the last line there repeats exit code and reason.
 
+mod alias;
 mod args;
 mod cassette;
 mod clock;
@@ -21,6 +22,7 @@ mod exit_code;
 mod failure;
 mod git;
 mod ledger;
+mod levels;
 mod measure;
 mod needs;
 mod prepare;
@@ -102,6 +104,9 @@ fn dispatch(cli: Cli, env: &Env) -> Result<Ending, Failed> {
         Command::Compare(args) => commands::compare::execute(&args, env),
         Command::Merge(args) => commands::merge::execute(&args, env),
         Command::Baseline(args) => commands::baseline::execute(&args, env),
+        Command::Power(args) => commands::power::execute(&args, env),
+        Command::Judge(args) => commands::judge::execute(&args, env),
+        Command::Drift(args) => commands::drift::execute(&args, env),
         Command::Ledger(args) => commands::ledger::execute(&args),
         Command::Evaluators(args) => commands::evaluators::execute(&args),
         Command::Schema => commands::schema::execute(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::SelectArgs;
 use super::failure::Failed;
-use super::{clock, git, needs, screen, select, shard};
+use super::{alias, clock, git, needs, screen, select, shard};
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Digest, Direction, Env, Fingerprint, MetricSpec, Part, Redactor, RunHeader, ScoreKind, Secret};
@@ -54,8 +54,9 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
     let metrics: Vec<MetricSpec> = evaluators.iter().map(|ready| ready.spec.clone()).collect();
     let policy = Policy::build(suite.gate.as_ref(), &named(&suite, &metrics), &mut problems);
     if let (Some(policy), Some(gate)) = (&policy, &suite.gate) {
-        problems.extend(policy.trials_problems(gate, suite.run.trials));
+        problems.extend(policy.trials_problems(gate, &suite.run.looks));
     }
+    let policy = policy.map(|policy| policy.with_plan(&suite.run.looks));
     let reports = match &suite.reports {
         Some(block) => block.settings::<ReportSettings>(&mut problems),
         None => Some(ReportSettings::default()),
@@ -80,6 +81,7 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
         problems.sort();
         return Err(problems.into());
     };
+    alias::warn(&suite, &mut problems);
     let selection = select::narrow(selecting, &mut dataset, &policy, &metrics)?;
     let mut cases = dataset.len as u64;
     let mut part = None;
@@ -92,8 +94,16 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
         problems.map_texts(|text| redactor.redact(text));
         screen::diagnostics(&problems);
     }
-    let header =
-        RunHeader { cases, selection, shard: part, ..header(&suite, &models, &dataset, &targets, metrics, env) };
+    // Recorded answers are there once, and a shard decides nothing.
+    let again = part.is_none() && targets.iter().all(|target| !target.free);
+    let attempts = if again { policy.attempts() } else { 0 };
+    let header = RunHeader {
+        cases,
+        selection,
+        shard: part,
+        attempts,
+        ..header(&suite, &models, &dataset, &targets, metrics, env)
+    };
     let workers = suite.run.workers.map(|stated| divided(stated, part));
     let limits = Limits { workers, trials: suite.run.trials, pace: pace(&models) };
     let plan = Plan { header, targets, evaluators, limits, redactor };
@@ -103,7 +113,14 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
 /// What tells today's application from yesterday's where targets do not: an answer that the ledger has of another version says nothing
 /// about this one. The suite and its data are what is asked, not who.
 fn version(suite: &Suite, env: &Env) -> Option<String> {
-    let outside = |block: &Block| matches!(&*block.kind, "http" | "command") && block.value.get("version").is_none();
+    let outside = |block: &Block| {
+        matches!(&*block.kind, "http" | "command")
+            && block
+                .value
+                .get("version")
+                .and_then(serde_json::Value::as_str)
+                .is_none_or(|stated| stated.trim().is_empty())
+    };
     if !suite.targets.iter().chain(&suite.evaluators).any(outside) {
         return None;
     }
@@ -206,6 +223,7 @@ fn header(
         models: model_names(models),
         cases: dataset.len as u64,
         trials: suite.run.trials,
+        attempts: 0,
         filtered: dataset.filtered,
         selection: None,
         shard: None,

@@ -105,7 +105,7 @@ fn regressions(verdict: &Verdict) -> u64 {
     }
     let worse = verdict.rules.iter().filter(|rule| {
         rule.severity == Severity::Fail
-            && matches!(rule.rule, RuleKind::NotWorse | RuleKind::MaxDrop | RuleKind::NewErrors)
+            && matches!(rule.rule, RuleKind::NotWorse | RuleKind::Slice | RuleKind::MaxDrop | RuleKind::NewErrors)
     });
     worse.map(|rule| (&rule.metric, &rule.target)).collect::<BTreeSet<_>>().len() as u64
 }

@@ -1,12 +1,13 @@
 //! What a run is compared with. Absent, unusable and found are three outcomes; only *absent* may be allowed (security §9).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::failure::Failed;
 use crate::diagnostic::{Diagnostic, Diagnostics, Level};
-use crate::domain::{Baseline, BaselineRun, MetricSpec, Run};
+use crate::domain::{Baseline, BaselineRun, BaselineSource, MetricSpec, Run};
 use crate::gate::{BaselineState, Policy};
-use crate::store::{FileKind, StoreError, Texts, accept, pool, read_baseline, read_runs};
+use crate::peer::{self, Wanted};
+use crate::store::{FileKind, StoreError, Texts, accept, pool, read_baseline};
 use crate::suite::Suite;
 
 /// The baseline that the suite asks for.
@@ -51,7 +52,11 @@ pub(super) fn foretell(suite: &Suite, policy: &Policy, state: &BaselineState) ->
 
 /// A baseline file, or the results of earlier runs. A file that was named must be there.
 pub(super) fn of_file(path: &Path, declared: &[MetricSpec]) -> Result<BaselineState, Failed> {
-    match read(path, declared) {
+    state(path, read(path, declared, Wanted::default()))
+}
+
+fn state(path: &Path, read: Result<Baseline, Unusable>) -> Result<BaselineState, Failed> {
+    match read {
         Ok(baseline) => Ok(BaselineState::Found(Box::new(baseline))),
         Err(Unusable::File(error @ (StoreError::Absent { .. } | StoreError::Newer { .. }))) => Err(error.into()),
         Err(Unusable::File(error)) => Ok(BaselineState::Broken(error.to_string())),
@@ -59,12 +64,48 @@ pub(super) fn of_file(path: &Path, declared: &[MetricSpec]) -> Result<BaselineSt
     }
 }
 
+/// Files of ours or of other tools. Several are the runs of one pool, in this order.
+pub(super) fn of_files(
+    paths: &[PathBuf],
+    declared: &[MetricSpec],
+    wanted: Wanted<'_>,
+) -> Result<BaselineState, Failed> {
+    let mut pooled: Option<Baseline> = None;
+    for path in paths {
+        let newest = match state(path, read(path, declared, wanted))? {
+            BaselineState::Found(baseline) => *baseline,
+            other => return Ok(other),
+        };
+        pooled = Some(match pooled {
+            None => newest,
+            Some(earlier) => match join(earlier, newest, path) {
+                Ok(joined) => joined,
+                Err(problem) => return Ok(BaselineState::Broken(format!("{}: {problem}", path.display()))),
+            },
+        });
+    }
+    Ok(pooled.map_or(BaselineState::NotAsked, |baseline| BaselineState::Found(Box::new(baseline))))
+}
+
+/// The pool with the runs of one more file, which are told apart by its name where theirs stand there already.
+fn join(earlier: Baseline, mut newest: Baseline, path: &Path) -> Result<Baseline, String> {
+    let place = format!("{}, {}", earlier.source.place, newest.source.place);
+    for run in &mut newest.runs {
+        if run.id.starts_with(UNNAMED) && earlier.runs.iter().any(|known| known.id == run.id) {
+            run.id = format!("{} of {}", run.id, path.display());
+        }
+    }
+    let mut joined = pool(earlier, newest)?;
+    joined.source = BaselineSource { place, digest: None };
+    Ok(joined)
+}
+
 /// The baseline in a file, or in the results of earlier runs, that was named.
 ///
 /// # Errors
 /// It cannot be read, or its runs are not whole.
 pub(super) fn stored(path: &Path, declared: &[MetricSpec]) -> Result<Baseline, Failed> {
-    read(path, declared).map_err(|unusable| match unusable {
+    read(path, declared, Wanted::default()).map_err(|unusable| match unusable {
         Unusable::File(error) => error.into(),
         Unusable::Runs(problem) => Failed::CouldNot(format!("{}: {problem}", path.display())),
     })
@@ -88,15 +129,17 @@ impl From<StoreError> for Unusable {
     }
 }
 
-fn read(path: &Path, declared: &[MetricSpec]) -> Result<Baseline, Unusable> {
+fn read(path: &Path, declared: &[MetricSpec], wanted: Wanted<'_>) -> Result<Baseline, Unusable> {
     let place = path.display().to_string();
-    let texts = match FileKind::of(path)? {
-        FileKind::Baseline => return Ok(read_baseline(path, &place)?),
-        FileKind::Results => Some(Texts::open(path)?),
-        FileKind::Scores => None,
+    let texts = match FileKind::of(path) {
+        Ok(FileKind::Baseline) => return Ok(read_baseline(path, &place)?),
+        Ok(FileKind::Results) => Some(Texts::open(path)?),
+        // A first line that is no text may be another tool's.
+        Ok(FileKind::Scores) | Err(StoreError::Corrupt { .. }) => None,
+        Err(error) => return Err(error.into()),
     };
     let mut pooled: Option<Baseline> = None;
-    for (at, run) in read_runs(path, declared)?.iter().enumerate() {
+    for (at, run) in peer::read_runs(path, declared, wanted)?.into_iter().enumerate() {
         if !run.completion.as_ref().is_some_and(|end| end.complete) {
             return Err(Unusable::Runs("the run is not complete, so nothing can be compared with it".to_owned()));
         }
@@ -104,7 +147,7 @@ fn read(path: &Path, declared: &[MetricSpec]) -> Result<Baseline, Unusable> {
             let text = format!("this is only shard {} of a run; join all shards with `scoregate merge`", part.shard);
             return Err(Unusable::Runs(text));
         }
-        let newest = accept(run, named(run, at), texts.as_ref())?;
+        let newest = accept(&run, named(&run, at), texts.as_ref())?;
         pooled = Some(match pooled {
             None => newest,
             Some(earlier) => pool(earlier, newest).map_err(Unusable::Runs)?,
@@ -115,11 +158,14 @@ fn read(path: &Path, declared: &[MetricSpec]) -> Result<Baseline, Unusable> {
     Ok(baseline)
 }
 
+/// What a run without an id is called, with its place in the file.
+const UNNAMED: &str = "run ";
+
 /// A run of a file by its id, or by its place where it has none.
 fn named(run: &Run, at: usize) -> BaselineRun {
     let accepted = BaselineRun::of(&run.header);
     if accepted.id.is_empty() {
-        BaselineRun { id: format!("run {}", at.saturating_add(1)), ..accepted }
+        BaselineRun { id: format!("{UNNAMED}{}", at.saturating_add(1)), ..accepted }
     } else {
         accepted
     }

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::failure::Failed;
-use crate::domain::{Redactor, Run, Verdict};
+use crate::domain::{Env, Redactor, Run, Verdict};
 use crate::gate::BaselineState;
-use crate::report::{ReportSettings, TextSource, View, render_all};
+use crate::report::{KINDS, ReportSettings, TextSource, View, render_all};
 use crate::store::{Lock, StoreError, Texts, tidy, write_atomic};
+use crate::suite::{self, Suite};
 
 /// Where the reports go if nobody says otherwise.
 const FOLDER: &str = "scoregate-out";
@@ -53,6 +54,27 @@ pub(super) fn hold(folder: &Path) -> Result<Lock, Failed> {
     })?;
     tidy(folder);
     Ok(lock)
+}
+
+/// Removes the reports of an earlier run: whatever becomes of this one, nobody takes them for its own. Its results stay, to select by. The
+/// caller holds the folder.
+pub(super) fn clear(folder: &Path) {
+    for kind in &KINDS {
+        let _ = std::fs::remove_file(folder.join(kind.file));
+    }
+}
+
+/// The same for a run that does not begin: its folder is the one of the command line, else of the suite, if that can be read.
+pub(super) fn clear_unbegun(out: Option<&Path>, suite: &Path, env: &Env) {
+    let stated = |suite: Suite| {
+        let dir = suite.reports.as_ref().and_then(|block| block.value.get("dir")?.as_str().map(PathBuf::from));
+        dir.unwrap_or_else(|| PathBuf::from(FOLDER))
+    };
+    let folder = out.map(Path::to_owned).or_else(|| suite::load_with_problems(suite, env).suite.map(stated));
+    let Some(folder) = folder.filter(|folder| folder.is_dir()) else { return };
+    if let Ok(_alone) = hold(&folder) {
+        clear(&folder);
+    }
 }
 
 /// Writes every report that the settings ask for.

@@ -3,10 +3,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
 use super::exit_code::ExitCode;
 use crate::domain::{Event, EventSink};
 use crate::engine::{Canceller, Stop};
+
+/// Signals this soon after the first are the same wish.
+const ECHO: Duration = Duration::from_millis(100);
 
 /// Which signal came first: 0 none, else the exit code.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +35,8 @@ pub(super) fn listen(canceller: Canceller, events: Arc<dyn EventSink>) -> std::i
         seen.0.store(first.code(), Ordering::SeqCst);
         events.emit(Event::Cancelled { signal });
         canceller.cancel(Stop::Cancelled);
+        // Runners and wrappers signal the process and then its group: one wish, told twice.
+        let _echoes = tokio::time::timeout(ECHO, async { while !signals.next().await.1.is_empty() {} }).await;
         signals.next().await;
         // The ledger is durable without a farewell.
         std::process::exit(i32::from(first.code()));

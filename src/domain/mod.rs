@@ -48,6 +48,6 @@ pub use selection::Selection;
 pub use shard::{Part, Shard};
 pub use usage::{CallCounts, Spent, Usage, Usd};
 pub use verdict::{
-    Bound, BrokenCase, CaseChanges, Comparison, Decision, Reason, RuleKind, RuleVerdict, Severity, Verdict,
-    VerdictCounts,
+    Bound, BrokenCase, CaseChanges, Comparison, Decision, FlakyCase, LookEnd, LooksTaken, Reason, RuleKind,
+    RuleVerdict, Severity, SliceChange, Verdict, VerdictCounts,
 };

@@ -46,6 +46,9 @@ pub struct RunHeader {
     pub cases: u64,
     #[serde(default)]
     pub trials: u32,
+    /// Attempts of a must-pass case that failed its first trial; 0: the trials are all there is (statistics §12.1).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub attempts: u32,
     /// True where `where`, `sample` or a selection left cases out: such a run cannot become a baseline.
     #[serde(default)]
     pub filtered: bool,
@@ -58,6 +61,11 @@ pub struct RunHeader {
     /// `run.record` of the suite: experiment parameters.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub record: serde_json::Map<String, serde_json::Value>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl RunHeader {

@@ -22,6 +22,8 @@ pub enum Decision {
 pub enum RuleKind {
     /// Is it worse than the baseline? (statistics §5–§9)
     NotWorse,
+    /// Are the cases of one tag worse than in the baseline? (statistics §14.2)
+    Slice,
     /// Point comparison of means with an allowed drop.
     MaxDrop,
     /// Is the mean at least (`min`) or at most (`max`) the required one? (statistics §11)
@@ -138,6 +140,9 @@ pub struct Comparison {
     pub baseline: Option<f64>,
     /// Mean over the paired cases (comparison) or over all scored cases (threshold).
     pub current: Option<f64>,
+    /// The tag whose cases alone the rule is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice: Option<String>,
     /// `current − baseline` (negative is worse for `higher`, as measured, in the metric's scale).
     pub delta: Option<f64>,
     /// Interval for `delta` (comparison) or `current` (threshold), each end at level alpha.
@@ -166,6 +171,12 @@ pub struct Comparison {
     pub breaks_expected: Option<f64>,
     /// Smallest drop this run would have caught in 8 of 10 cases (unit scale).
     pub detectable: Option<f64>,
+    /// `delta` over the standard deviation of the cases' differences; negative is worse (statistics §20).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<f64>,
+    /// The break guard's p after Holm over the gating metrics.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_breaks: Option<f64>,
     /// Shown when the candidate is credibly better (statistics §9.3).
     pub improved: bool,
     /// One paragraph for a developer (statistics §21), plain text without markup.
@@ -182,6 +193,7 @@ impl Comparison {
             verdict,
             reason,
             severity: Severity::Ok,
+            slice: None,
             baseline: None,
             current: None,
             delta: None,
@@ -199,6 +211,8 @@ impl Comparison {
             breaks: None,
             breaks_expected: None,
             detectable: None,
+            effect: None,
+            p_breaks: None,
             improved: false,
             explanation: String::new(),
         }
@@ -209,6 +223,45 @@ impl Comparison {
         self.limit = Some(limit);
         self.bound = Some(bound);
     }
+}
+
+/// How a plan of several looks was followed (statistics §10).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LooksTaken {
+    /// Trials of a case at each look that the plan and the trials at hand allow.
+    pub trials: Vec<u32>,
+    /// Looks that were taken; the verdict is that of the last of them.
+    pub taken: u32,
+    pub ended: LookEnd,
+}
+
+/// Why no further look was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LookEnd {
+    /// More stable cases broke than flakiness explains.
+    Breaks,
+    /// A metric dropped beyond doubt.
+    Mean,
+    /// No metric showed a sign of a drop.
+    NoSign,
+    /// It was the last one.
+    Last,
+}
+
+/// A tag's cases of one metric (statistics §14): shown, and without effect on the build.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SliceChange {
+    pub tag: String,
+    pub target: TargetName,
+    pub metric: MetricName,
+    /// Paired cases with this tag.
+    pub n: u64,
+    /// `current − baseline`, in the metric's scale.
+    pub delta: f64,
+    pub p: f64,
+    /// After Benjamini and Hochberg over all tags and metrics that are only shown.
+    pub p_adjusted: f64,
 }
 
 /// A case that got worse, for "old answer beside new".
@@ -225,6 +278,19 @@ pub struct BrokenCase {
     pub delta: Option<f64>,
     /// Failed its must-pass rule, or is named by a rule that failed.
     pub decisive: bool,
+}
+
+/// A case that passes and fails without a change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlakyCase {
+    pub case: CaseId,
+    pub target: TargetName,
+    pub metric: MetricName,
+    /// Of `trials` in all runs of the baseline.
+    pub passes: u64,
+    pub trials: u64,
+    /// Chance that two of them end differently, 0 to 1.
+    pub flip_rate: f64,
 }
 
 /// What changed between the two sets of cases.
@@ -288,8 +354,17 @@ pub struct Verdict {
     pub rules: Vec<Comparison>,
     /// Mean number of trials a case used.
     pub trials: f64,
+    /// `None`: all trials were read at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<LooksTaken>,
+    /// Tags whose cases got worse while nobody asked (adjusted p ≤ 0.1), the smallest p first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slices: Vec<SliceChange>,
     pub cases: VerdictCounts,
     pub changes: CaseChanges,
+    /// By the baseline's history, those that flip most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaky: Vec<FlakyCase>,
     /// Worst first, at most ten a metric.
     pub broken: Vec<BrokenCase>,
     /// Cases that got better, best first, at most ten a metric.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::assumed::most_at_once;
 use super::batch::{Batcher, Delivery};
 use super::budget::{Account, Reservation};
 use super::cancel::{Cancel, Stop};
@@ -19,8 +20,7 @@ use crate::domain::{
     CallCounts, Event, EventSink, Failure, FailureKind, LimiterState, Redactor, RetryClass, Side, Spent,
 };
 use crate::net::{
-    Accept, Attempt, BoxFuture, Call, Dialect, Purpose, Receipt, Rejection, Request, Response, Route, Transport,
-    rate_hint,
+    Accept, Attempt, BoxFuture, Call, Purpose, Receipt, Rejection, Response, Route, Transport, rate_hint,
 };
 use crate::store::{Found, Ledger, StoreError};
 use crate::suite::Budget;
@@ -184,10 +184,17 @@ impl Caller {
         let mut sent = 0;
         let mut tries = Tries::new(limiter.answered());
         let retry = &self.settings.retry;
+        let mut last: Option<Rejection> = None;
         loop {
-            let rejection = match self.once(call, accept, &limiter, key, &mut sent).await? {
-                Ok(receipt) => return Ok(receipt),
-                Err(rejection) => rejection,
+            // The first request waits as long as it takes; who was refused is let in again in time, or not at all.
+            let late = last.as_ref().and_then(|_| begun.checked_add(retry.max_elapsed));
+            let rejection = match self.once(call, accept, &limiter, (key, late), &mut sent).await? {
+                Landed::Answered(receipt) => return Ok(receipt),
+                Landed::Rejected(rejection) => self.bounded_refusals(call, &limiter, rejection),
+                Landed::Late => match last {
+                    Some(rejection) => return Err(failure(call, rejection, sent)),
+                    None => continue,
+                },
             };
             let refused = rejection.hint.complaint.is_some();
             // Who was refused for the load waits with all the others, for the limiter.
@@ -200,7 +207,25 @@ impl Caller {
                     return Err(failure(call, rejection, sent));
                 }
             }
+            last = Some(rejection);
         }
+    }
+
+    /// An endpoint that has refused everything for as long as any call is tried is given up.
+    fn bounded_refusals(&self, call: &Call, limiter: &Limiter, rejection: Rejection) -> Rejection {
+        let (limit, refused_for) = (self.settings.retry.max_elapsed, limiter.refused_for());
+        if rejection.class != RetryClass::Retry || refused_for <= limit {
+            return rejection;
+        }
+        let message = format!(
+            "{} (nothing got through for {} s, longer than `run.retry.max_elapsed` allows: {} s)",
+            rejection.message,
+            refused_for.as_secs(),
+            limit.as_secs_f64()
+        );
+        let rejection = Rejection { class: RetryClass::Endpoint, message, ..rejection };
+        self.heed(call, limiter, &rejection);
+        rejection
     }
 
     /// The answer of a batch, for calls that may wait for one; no place is held meanwhile. `None`: the call is to be made directly.
@@ -289,15 +314,16 @@ impl Caller {
     }
 
     /// The failure of a call whose answer cannot be looked up or kept; the first one is remembered.
-    fn ledger_failure(&self, error: &StoreError) -> Failure {
+    fn ledger_failure(&self, what: &str, error: &StoreError) -> Failure {
         let trouble = self.ledger_trouble.get_or_init(|| error.to_string());
-        Failure::infra(FailureKind::Internal, format!("a paid answer could not be kept: {trouble}"))
+        Failure::infra(FailureKind::Internal, format!("{what}: {trouble}"))
     }
 
     /// A kept answer that the reader no longer accepts is asked for again.
     async fn recall(&self, key: [u8; 32], accept: &Accept<'_>) -> Result<Option<Receipt>, Failure> {
         let Some(ledger) = &self.ledger else { return Ok(None) };
-        let kept = ledger.get(key).await.map_err(|error| self.ledger_failure(&error))?;
+        let kept = ledger.get(key).await;
+        let kept = kept.map_err(|error| self.ledger_failure("kept answers could not be looked up", &error))?;
         let kept = match kept {
             Found::Nothing => return Ok(None),
             Found::Kept(kept) => kept,
@@ -329,13 +355,14 @@ impl Caller {
         call: &Call,
         accept: &Accept<'_>,
         limiter: &Limiter,
-        key: [u8; 32],
+        (key, late): ([u8; 32], Option<Instant>),
         sent: &mut u32,
-    ) -> Result<Result<Receipt, Rejection>, Failure> {
+    ) -> Result<Landed, Failure> {
         let permit = tokio::select! {
             // Whoever waited for a place sends nothing after the wish to stop.
             biased;
             why = self.cancel.cancelled() => return Err(cancelled(why, *sent)),
+            () = until(late) => return Ok(Landed::Late),
             permit = limiter.admit(tokens(call)) => permit.map_err(|failure| Failure { attempts: *sent, ..failure })?,
         };
         let reserved = self.reserve(call, limiter, *sent).await?;
@@ -357,14 +384,14 @@ impl Caller {
                 let landing = Landing::Answered { latency: response.latency, tokens: used(&spent) };
                 let receipt = self.keep(key, call, (response, spent), *sent).await?;
                 permit.land(&landing, &hint);
-                Ok(Ok(receipt))
+                Ok(Landed::Answered(receipt))
             }
             Err(rejection) => {
                 let rejection = self.bounded(rejection);
                 self.heed(call, limiter, &rejection);
                 settle(reserved, &rejection);
                 permit.land(&landing_of(&rejection), &rejection.hint);
-                Ok(Err(rejection))
+                Ok(Landed::Rejected(rejection))
             }
         }
     }
@@ -411,26 +438,34 @@ impl Caller {
                 Ok(kept) => ledger.put(key, kept).await,
                 Err(problem) => Err(StoreError::Ledger { path: ledger.path().to_owned(), problem }),
             };
-            stored.map_err(|error| Failure { attempts: sent, ..self.ledger_failure(&error) })?;
+            stored.map_err(|error| Failure {
+                attempts: sent,
+                ..self.ledger_failure("a paid answer could not be kept", &error)
+            })?;
         }
         Ok(Receipt { attempts: sent, cached: false, latency })
+    }
+}
+
+/// What one attempt came to.
+enum Landed {
+    Answered(Receipt),
+    Rejected(Rejection),
+    /// It was not let in before its time was over.
+    Late,
+}
+
+/// Ends at that moment, if there is one.
+async fn until(late: Option<Instant>) {
+    match late {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
     }
 }
 
 pub(super) fn cancelled(why: Stop, attempts: u32) -> Failure {
     let failure = Failure::infra(FailureKind::Cancelled, format!("{} before this was measured", why.words()));
     Failure { attempts, ..failure }
-}
-
-/// What an endpoint is asked for at once at most where nobody says.
-pub(super) fn most_at_once(call: &Call) -> usize {
-    const MODEL: usize = 64;
-    const SERVICE: usize = 16;
-    match (&call.request, call.purpose, call.dialect) {
-        (Request::Command(_), ..) => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
-        (Request::Http(_), _, Dialect::Plain | Dialect::Raw) => SERVICE,
-        (Request::Http(_), Purpose::Target | Purpose::Judge | Purpose::Embedding, _) => MODEL,
-    }
 }
 
 pub(super) fn failure(call: &Call, rejection: Rejection, attempts: u32) -> Failure {

@@ -5,10 +5,13 @@
 //! keeps the answer on disk before it is used; where it cannot be kept, nothing more is sent and the run is not complete. Calls of judges may wait for a batch
 //! instead of a slot ([`Batcher`]), and for their neighbours where several share a request (`pack`). Outcomes are written in the data set's order, whatever order they finish in.
 //!
+//! [`extend`] asks for more trials of some cases of a run that has ended, with the same [`Caller`].
+//!
 //! A [`Tape`] records what each call came to, or plays it back instead of the [`Caller`].
 //!
 //! Promise: planned = the sum of outcomes; one bad job never costs another; a cancelled run ends within a second.
 
+mod assumed;
 mod batch;
 mod budget;
 mod caller;
@@ -18,6 +21,7 @@ mod kept;
 mod key;
 mod landing;
 mod limiter;
+mod more;
 mod pack;
 mod plan;
 mod preview;
@@ -31,6 +35,7 @@ mod waits;
 pub use batch::Batcher;
 pub use caller::{Caller, CallerSettings};
 pub use cancel::{Cancel, Canceller, Stop, cancellation};
+pub use more::{More, extend};
 pub use plan::{Limits, Pace, Plan};
 pub use preview::{Forecast, Preview, Span, Unaskable, preview};
 pub use retry::RetryPolicy;

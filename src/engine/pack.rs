@@ -6,6 +6,7 @@
 //! the same run asks the same questions again and finds their answers in the ledger.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -32,6 +33,8 @@ pub(super) struct Packs {
     sizes: Vec<usize>,
     targets: usize,
     trials: usize,
+    /// The first of them.
+    first: usize,
     /// Jobs begun so far, in the order of the plan.
     begun: AtomicUsize,
     desk: Mutex<Desk>,
@@ -76,19 +79,23 @@ enum Turn {
 
 impl Packs {
     pub(super) fn new(plan: &Plan) -> Self {
+        Self::more(plan, 0..plan.limits.trials.max(1))
+    }
+
+    /// Those of some of the trials.
+    pub(super) fn more(plan: &Plan, trials: Range<u32>) -> Self {
         let size = |way: &Way| match way {
             Way::Pure(_) => 1,
             Way::Asking(asking) => asking.packing().map_or(1, |packing| packing.size),
         };
-        Self::of(
-            plan.evaluators.iter().map(|evaluator| size(&evaluator.way)).collect(),
-            plan.targets.len(),
-            usize::try_from(plan.limits.trials.max(1)).unwrap_or(usize::MAX),
-        )
+        let count = usize::try_from(trials.end.saturating_sub(trials.start)).unwrap_or(usize::MAX);
+        let sizes = plan.evaluators.iter().map(|evaluator| size(&evaluator.way)).collect();
+        let first = usize::try_from(trials.start).unwrap_or(usize::MAX);
+        Self { first, ..Self::of(sizes, plan.targets.len(), count) }
     }
 
     fn of(sizes: Vec<usize>, targets: usize, trials: usize) -> Self {
-        Self { sizes, targets, trials, begun: AtomicUsize::new(0), desk: Mutex::default() }
+        Self { sizes, targets, trials, first: 0, begun: AtomicUsize::new(0), desk: Mutex::default() }
     }
 
     fn largest(&self) -> usize {
@@ -169,7 +176,7 @@ impl Packs {
     fn members(&self, key: Key, end: Option<usize>) -> usize {
         let size = self.size(key.evaluator);
         let Some(end) = end else { return size };
-        let trial = usize::try_from(key.trial).unwrap_or(usize::MAX);
+        let trial = usize::try_from(key.trial).unwrap_or(usize::MAX).saturating_sub(self.first);
         let job = |place: usize| {
             place
                 .saturating_mul(self.targets)

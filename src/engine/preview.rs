@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::caller::most_at_once;
+use super::assumed::most_at_once;
 use super::kept::restore;
 use super::key::key_of;
 use super::plan::Plan;

@@ -1,6 +1,7 @@
 //! Streams jobs through the workers and writes what they find, in order.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,8 +14,10 @@ use super::job::{Done, Job, broken, carry_out};
 use super::pack::Packs;
 use super::plan::Plan;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{CallCounts, Case, CaseId, Completion, Event, EventSink, Run, ScoreCounts, SoFar, Spent, Usd};
-use crate::store::{ResultsWriter, RunBuilder, StoreError};
+use crate::domain::{
+    CallCounts, Case, CaseId, CaseRecord, Completion, Event, EventSink, Run, RunHeader, ScoreCounts, SoFar, Spent, Usd,
+};
+use crate::store::{EarlierOutcomes, ResultsWriter, RunBuilder, StoreError};
 
 /// What stops a run as a whole. A case's failure is an outcome, never this.
 #[derive(Debug)]
@@ -46,45 +49,116 @@ where
     I: Iterator<Item = Result<Case, Diagnostics>> + Send,
 {
     let begun = Instant::now();
-    let mut writer = ResultsWriter::create(results, &plan.header, plan.redactor.clone())?;
-    let mut builder = RunBuilder::new(plan.header.clone());
     announce(&plan, events);
-    let mut took = Took::default();
-    let jobs = jobs(&plan, cases).take_while(|_| cancel.wish().is_none() && caller.ended().is_none());
-    let packs = Arc::new(Packs::new(&plan));
-    let pending = Pending::default();
-    let mut done = stream::iter(told(jobs, &packs))
-        .map(|job| start(Arc::clone(&plan), Arc::clone(&caller), job, (pending.clone(), Arc::clone(&packs))))
-        .buffered(packs.window(plan.limits.window()));
-    while let Some(finished) = next(&mut done, &pending, &caller, &took, events).await {
-        let Done { outcome, spent, repairs: more } = finished?;
-        let (offset, line) = writer.append(&outcome)?;
-        builder.outcome(&line, offset).map_err(|problem| StoreError::Corrupt {
-            path: results.to_owned(),
-            line: writer.outcomes(),
-            problem,
-        })?;
-        took.spent += spent;
-        took.repairs = took.repairs.saturating_add(more);
-        took.scores += ScoreCounts::of(&outcome);
-        let so_far = took.so_far(&caller);
-        events.emit(Event::Finished { outcome: Arc::new(outcome), done: writer.outcomes(), so_far });
+    let work = Work { plan: &plan, caller: &caller, cancel, events };
+    let mut pass = Pass::begin(work, results, &plan.header, &Completion::default())?;
+    let jobs = jobs(&plan, cases, 0..plan.limits.trials.max(1));
+    pass.carry_out(jobs, Packs::new(&plan), None).await?;
+    pass.end(plan.header.outcomes(), begun)
+}
+
+/// What jobs are carried out with.
+#[derive(Clone, Copy)]
+pub(super) struct Work<'a> {
+    pub(super) plan: &'a Arc<Plan>,
+    pub(super) caller: &'a Arc<Caller>,
+    pub(super) cancel: &'a Cancel,
+    pub(super) events: &'a dyn EventSink,
+}
+
+/// Jobs on their way into a results file.
+pub(super) struct Pass<'a> {
+    work: Work<'a>,
+    results: &'a Path,
+    writer: ResultsWriter,
+    builder: RunBuilder,
+    took: Took,
+    /// Milliseconds of what came before.
+    before_ms: u64,
+}
+
+impl<'a> Pass<'a> {
+    /// `before`: the end of the part of the run that this one goes on with; empty where there is none.
+    pub(super) fn begin(
+        work: Work<'a>,
+        results: &'a Path,
+        header: &RunHeader,
+        before: &Completion,
+    ) -> Result<Self, EngineError> {
+        let took = Took {
+            spent: Spent { usage: before.usage, cost: before.cost },
+            repairs: before.calls.repairs,
+            scores: before.scores,
+        };
+        Ok(Self {
+            work,
+            results,
+            writer: ResultsWriter::create(results, header, work.plan.redactor.clone())?,
+            builder: RunBuilder::new(header.clone()),
+            took,
+            before_ms: before.elapsed_ms,
+        })
     }
-    drop(done);
-    let reason = incomplete(&plan, &caller, cancel, writer.outcomes());
-    let completion = Completion {
-        complete: reason.is_none(),
-        reason,
-        outcomes: writer.outcomes(),
-        calls: took.calls(&caller),
-        usage: took.spent.usage,
-        cost: took.spent.cost.map(|Usd(sum)| Usd((sum * 1e9).round() / 1e9)),
-        scores: took.scores,
-        elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-    };
-    writer.finish(&completion)?;
-    events.emit(Event::Ended);
-    Ok(builder.finish(Some(completion), Some(results.to_owned())))
+
+    /// Carries out the jobs in order; the lines of `earlier` come where their cases stand.
+    pub(super) async fn carry_out(
+        &mut self,
+        jobs: impl Iterator<Item = Result<Job, Diagnostics>> + Send,
+        packs: Packs,
+        mut earlier: Option<EarlierOutcomes>,
+    ) -> Result<(), EngineError> {
+        let Work { plan, caller, cancel, events } = self.work;
+        let jobs = jobs.take_while(|_| cancel.wish().is_none() && caller.ended().is_none());
+        let packs = Arc::new(packs);
+        let pending = Pending::default();
+        let mut done = stream::iter(told(jobs, &packs))
+            .map(|job| start(Arc::clone(plan), Arc::clone(caller), job, (pending.clone(), Arc::clone(&packs))))
+            .buffered(packs.window(plan.limits.window()));
+        while let Some(finished) = next(&mut done, &pending, caller, &self.took, events).await {
+            let Done { outcome, spent, repairs: more } = finished?;
+            if let Some(earlier) = &mut earlier {
+                let new = |last: &CaseRecord| last.id != outcome.case.id || last.target != outcome.target;
+                if self.builder.last().is_none_or(new) {
+                    let (case, target) = (&outcome.case.id, &outcome.target);
+                    earlier.copy_through(case, target, &mut self.writer, &mut self.builder)?;
+                }
+            }
+            let (offset, line) = self.writer.append(&outcome)?;
+            self.builder.outcome(&line, offset).map_err(|problem| StoreError::Corrupt {
+                path: self.results.to_owned(),
+                line: self.writer.outcomes(),
+                problem,
+            })?;
+            self.took.spent += spent;
+            self.took.repairs = self.took.repairs.saturating_add(more);
+            self.took.scores += ScoreCounts::of(&outcome);
+            let so_far = self.took.so_far(caller);
+            events.emit(Event::Finished { outcome: Arc::new(outcome), done: self.writer.outcomes(), so_far });
+        }
+        if let Some(earlier) = earlier {
+            earlier.copy_rest(&mut self.writer, &mut self.builder)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the results file in its place. `planned`: outcomes of a complete run.
+    pub(super) fn end(self, planned: u64, begun: Instant) -> Result<Run, EngineError> {
+        let Self { work: Work { caller, cancel, .. }, results, writer, builder, took, before_ms } = self;
+        let reason = incomplete(planned, caller, cancel, writer.outcomes());
+        let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let completion = Completion {
+            complete: reason.is_none(),
+            reason,
+            outcomes: writer.outcomes(),
+            calls: took.calls(caller),
+            usage: took.spent.usage,
+            cost: took.spent.cost.map(|Usd(sum)| Usd((sum * 1e9).round() / 1e9)),
+            scores: took.scores,
+            elapsed_ms: before_ms.saturating_add(elapsed_ms),
+        };
+        writer.finish(&completion)?;
+        Ok(builder.finish(Some(completion), Some(results.to_owned())))
+    }
 }
 
 /// What the outcomes so far took and came to.
@@ -108,14 +182,13 @@ impl Took {
 }
 
 /// Why a run is not complete; `None`: it is. What was planned is the sum of what came of it.
-fn incomplete(plan: &Plan, caller: &Caller, cancel: &Cancel, outcomes: u64) -> Option<String> {
+fn incomplete(planned: u64, caller: &Caller, cancel: &Cancel, outcomes: u64) -> Option<String> {
     if let Some(why) = cancel.wish() {
         return Some(why.words().to_owned());
     }
     if let Some(why) = caller.ended() {
         return Some(why);
     }
-    let planned = plan.header.outcomes();
     (outcomes != planned).then(|| format!("{planned} outcomes were planned, {outcomes} came"))
 }
 
@@ -192,20 +265,23 @@ fn announce(plan: &Plan, events: &dyn EventSink) {
 }
 
 /// Every case under every target, trial by trial: a case's lines stand together in the results.
-fn jobs<'a, I>(plan: &'a Plan, cases: I) -> impl Iterator<Item = Result<Job, Diagnostics>> + Send + 'a
+pub(super) fn jobs<'a, I>(
+    plan: &'a Plan,
+    cases: I,
+    trials: Range<u32>,
+) -> impl Iterator<Item = Result<Job, Diagnostics>> + Send + 'a
 where
     I: Iterator<Item = Result<Case, Diagnostics>> + Send + 'a,
 {
     let targets = plan.targets.len();
-    let trials = plan.limits.trials.max(1);
     cases.enumerate().flat_map(move |(place, case)| -> Box<dyn Iterator<Item = Result<Job, Diagnostics>> + Send> {
         match case {
             Err(problems) => Box::new(std::iter::once(Err(problems))),
             Ok(case) => {
-                let case = Arc::new(case);
+                let (case, trials) = (Arc::new(case), trials.clone());
                 Box::new((0..targets).flat_map(move |target| {
                     let case = Arc::clone(&case);
-                    (0..trials).map(move |trial| Ok(Job { case: Arc::clone(&case), place, target, trial }))
+                    trials.clone().map(move |trial| Ok(Job { case: Arc::clone(&case), place, target, trial }))
                 }))
             }
         }

@@ -200,7 +200,7 @@ impl Tape {
         result
     }
 
-    /// `None` for what says nothing about the call: the run was cancelled, or this program could not go on.
+    /// `None` for what says nothing about the call: the run was cancelled, its budget used up, or this program could not go on.
     fn line(
         &self,
         target: &str,
@@ -210,7 +210,11 @@ impl Tape {
     ) -> Option<CallLine> {
         let (receipt, error) = match result {
             Ok(receipt) => (*receipt, None),
-            Err(failure) if matches!(failure.kind, FailureKind::Cancelled | FailureKind::Internal) => return None,
+            Err(failure)
+                if matches!(failure.kind, FailureKind::Cancelled | FailureKind::Internal | FailureKind::Budget) =>
+            {
+                return None;
+            }
             Err(failure) => (Receipt::default(), Some(failure)),
         };
         let response = last.filter(|(_, refused)| match (error, refused) {

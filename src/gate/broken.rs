@@ -1,6 +1,6 @@
 //! The cases that got worse and those that got better, for "old answer beside new".
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::comparable::Standing;
 use super::not_worse::{Compared, moves};
@@ -27,7 +27,7 @@ pub(crate) fn moved(scene: &Scene<'_>, compared: &[Compared<'_>], findings: &[Fi
     let mut broken: Vec<(bool, Vec<BrokenCase>)> = Vec::new();
     let mut all = Moved::default();
     for (at, sheet) in scene.sheets.iter().enumerate() {
-        let (mut worse, mut better) = (BTreeSet::new(), BTreeSet::new());
+        let (mut worse, mut better) = (HashSet::new(), HashSet::new());
         broken.push((true, unanswered(sheet, findings, &mut worse)));
         for metric in 0..scene.metrics.len() {
             let pair = compared.iter().find(|one| (one.sheet, one.metric) == (at, metric));
@@ -53,8 +53,8 @@ struct OfMetric {
     worse: Vec<BrokenCase>,
     better: Vec<BrokenCase>,
     /// All of them, listed or not.
-    ids_worse: BTreeSet<CaseId>,
-    ids_better: BTreeSet<CaseId>,
+    ids_worse: HashSet<CaseId>,
+    ids_better: HashSet<CaseId>,
 }
 
 fn here<'f>(findings: &'f [Finding], sheet: &Sheet<'_>) -> impl Iterator<Item = &'f Finding> {
@@ -63,7 +63,7 @@ fn here<'f>(findings: &'f [Finding], sheet: &Sheet<'_>) -> impl Iterator<Item = 
 }
 
 /// Cases without an answer that the baseline answered.
-fn unanswered(sheet: &Sheet<'_>, findings: &[Finding], all: &mut BTreeSet<CaseId>) -> Vec<BrokenCase> {
+fn unanswered(sheet: &Sheet<'_>, findings: &[Finding], all: &mut HashSet<CaseId>) -> Vec<BrokenCase> {
     let errors = here(findings, sheet).filter(|finding| finding.comparison.rule == RuleKind::NewErrors);
     let of_rule = |finding: &Finding| {
         let decisive = finding.comparison.severity == Severity::Fail;
@@ -103,14 +103,14 @@ fn of_metric(
     let failed = by_mean || failing.iter().any(|finding| finding.comparison.metric == spec.name) || !named.is_empty();
     let moves = compared.map(|compared| moves(scene, compared)).unwrap_or_default();
     let make = |id: &CaseId, decisive: bool| {
-        let row = sheet.rows.iter().position(|row| row.id == *id);
+        let row = sheet.row_of(id);
         let current = row.and_then(|row| sheet.column(metric).get(row)?.score());
         let baseline = row.and_then(|row| baseline(scene, at, row, &spec.name));
         entry(sheet, id, &spec.name, baseline.filter(|_| !moves.is_empty()), current, decisive)
     };
     let mut worse: Vec<(bool, &CaseId)> =
         moves.iter().filter(|(change, _)| *change < 0.0).map(|(_, id)| (named.contains(id), id)).collect();
-    let mut told: BTreeSet<&CaseId> = worse.iter().map(|(_, id)| *id).collect();
+    let mut told: HashSet<&CaseId> = worse.iter().map(|(_, id)| *id).collect();
     // In the order of the rules that name them: the worst first.
     let more = failing.iter().flat_map(|finding| &finding.named).filter(|(_, name)| *name == spec.name);
     worse.extend(more.filter(|(id, _)| told.insert(id)).map(|(id, _)| (true, id)));
@@ -141,7 +141,7 @@ fn entry(
     current: Option<CaseMean>,
     decisive: bool,
 ) -> BrokenCase {
-    let place = sheet.rows.iter().find(|row| row.id == *id).and_then(|row| row.place.clone());
+    let place = sheet.row_of(id).and_then(|row| sheet.rows.get(row)?.place.clone());
     let delta = baseline.zip(current).and_then(|(old, new)| new.exact().minus(old.exact())).map(Ratio::value);
     BrokenCase {
         case: id.clone(),

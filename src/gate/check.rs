@@ -1,7 +1,9 @@
 //! The checks of a policy: all problems at once, each at its place.
 
-use super::policy::MetricPolicy;
-use super::settings::{KindSetting, MetricSettings, ModeSetting};
+use std::collections::BTreeMap;
+
+use super::policy::{MetricPolicy, Sequential, SlicePolicy};
+use super::settings::{KindSetting, MetricSettings, ModeSetting, SequentialSettings, SliceSettings};
 use super::trials::TrialsRule;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{MetricSpec, ScoreKind};
@@ -110,6 +112,44 @@ impl<'b> Checker<'b> {
             self.push(at, "conflicting-type", message, "remove `type` and `range`");
         }
         Some(declared)
+    }
+
+    /// The looks of a plan: what the first may spend leaves something for the last (statistics §1.5).
+    pub(crate) fn sequential(&mut self, settings: Option<&SequentialSettings>, alpha: f64, breaks: f64) -> Sequential {
+        let SequentialSettings { alpha1, phi, extend_on } = settings.cloned().unwrap_or_default();
+        let stated = alpha1;
+        // Where the break guard is given nearly everything, half of what is left.
+        let alpha1 = alpha1.unwrap_or((alpha / 5.0).min((alpha - breaks) / 2.0));
+        if stated.is_some() {
+            self.between("/sequential/alpha1", "alpha1", alpha1, 0.0, alpha - breaks);
+        }
+        let phi = phi.unwrap_or(0.5);
+        self.share("/sequential/phi", "phi", phi, true);
+        Sequential { plan: Vec::new(), alpha1, phi, extend_on: extend_on.unwrap_or_default() }
+    }
+
+    /// The tags that gate.
+    pub(crate) fn slices(
+        &mut self,
+        slices: &BTreeMap<String, SliceSettings>,
+        known: &[MetricSpec],
+    ) -> BTreeMap<String, SlicePolicy> {
+        let mut gating = BTreeMap::new();
+        for (tag, slice) in slices {
+            let at = format!("/slices/{}", tag.replace('~', "~0").replace('/', "~1"));
+            if let Some(margin) = slice.margin {
+                self.between(&format!("{at}/margin"), "margin", margin, 0.0, 1.0);
+            }
+            for (position, name) in slice.metrics.iter().flatten().enumerate() {
+                if !known.is_empty() && known.iter().all(|spec| *spec.name != **name) {
+                    self.unknown_metric(&format!("{at}/metrics/{position}"), name, known);
+                }
+            }
+            if slice.gate == Some(true) {
+                gating.insert(tag.clone(), SlicePolicy { margin: slice.margin, metrics: slice.metrics.clone() });
+            }
+        }
+        gating
     }
 
     /// How trials become a score.

@@ -1,6 +1,6 @@
 //! What of a run and a baseline measured the same thing: cases by id and content, metrics by fingerprint (statistics §3, §15.4).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::policy::Policy;
 use super::sheet::Sheet;
@@ -93,7 +93,7 @@ impl Gathered {
 fn side<'b>(sheet: &Sheet<'_>, cases: Vec<&'b BaselineCase>, gathered: &mut Gathered) -> Side<'b> {
     let known = !cases.is_empty();
     let by_id: HashMap<&str, &'b BaselineCase> = cases.iter().map(|case| (&*case.id, *case)).collect();
-    let mut present: BTreeSet<&str> = BTreeSet::new();
+    let mut present: HashSet<&str> = HashSet::with_capacity(sheet.rows.len());
     let mut standing = Vec::with_capacity(sheet.rows.len());
     for row in &sheet.rows {
         present.insert(&row.id);

@@ -8,6 +8,9 @@ use crate::stats::{
     run_variance, sign_flip, smallest_certifying_n, spread,
 };
 
+/// Runs that the run-effect guard needs.
+const FEWEST_RUNS: usize = 5;
+
 pub(crate) struct Estimate {
     /// Means over the pairs in the metric's own scale.
     pub(crate) baseline: Ratio,
@@ -35,11 +38,12 @@ pub(crate) struct Estimate {
 
 impl Estimate {
     /// `None` where nothing pairs, or where the trial counts are beyond exact arithmetic.
-    pub(crate) fn of(matchup: &Matchup, spec: &MetricSpec, fill: Fill, alpha: f64) -> Option<Self> {
+    pub(crate) fn of(matchup: &Matchup<'_>, spec: &MetricSpec, fill: Fill, alpha: f64) -> Option<Self> {
         let pairs = matchup.pairs(spec, fill);
         let (baseline, current) = Differences::means(&pairs)?;
         let found = differences(&pairs, range(spec), spec.direction == Direction::Lower)?;
-        let run_variance = run_variance(&matchup.run_means(spec));
+        // Fewer runs say nothing about runs (statistics §15.3).
+        let run_variance = if matchup.runs.len() < FEWEST_RUNS { 0.0 } else { run_variance(&matchup.run_means(spec)) };
         let flip = sign_flip(&found.integers);
         let h = variance_floor(spec, &pairs, found.units.len());
         Some(Self {
@@ -99,7 +103,7 @@ pub(crate) fn most_trials(means: &[CaseMean]) -> u32 {
 }
 
 /// The break guard over a metric, where the baseline has three runs or more (statistics §7.1).
-pub(crate) fn breaks(matchup: &Matchup, spec: &MetricSpec, severity: f64) -> Option<BreakCount> {
+pub(crate) fn breaks(matchup: &Matchup<'_>, spec: &MetricSpec, severity: f64) -> Option<BreakCount> {
     if matchup.runs.len() < 3 {
         return None;
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::looks::Look;
 use super::must_pass::case_passes;
 use super::scene::Scene;
 use super::sheet::Measured;
@@ -24,7 +25,7 @@ pub enum Fared {
 /// How every case fared. A metric that never decides counts only where no metric decides.
 pub fn fared(run: &Run, policy: &Policy) -> BTreeMap<CaseId, Fared> {
     let state = BaselineState::NotAsked;
-    let scene = Scene::new(run, &state, policy);
+    let scene = Scene::new(run, run, &state, policy, Look::only(run, policy.alpha));
     let any = scene.metrics.iter().any(|(_, rules)| rules.gate);
     let mut cases = BTreeMap::new();
     for sheet in &scene.sheets {

@@ -1,16 +1,18 @@
 //! Asks every rule, in a fixed order, and puts the verdict together.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
+use super::looks::{self, Look};
+use super::not_worse::Compared;
 use super::policy::DEFAULT_RUNS;
 use super::scene::{Finding, Scene};
 use super::sheet::Measured;
 use super::threshold::Levels;
 use super::{
-    BaselineState, Policy, broken, headline, max_drop, must_pass, new_errors, not_worse, notes, part, reported,
-    selected, single, standing, threshold,
+    BaselineState, Policy, broken, canary, headline, max_drop, must_pass, new_errors, not_worse, notes, part, reported,
+    selected, single, slices, standing, threshold,
 };
-use crate::domain::{CaseChanges, CaseId, Decision, Reason, Run, Verdict, VerdictCounts};
+use crate::domain::{CaseChanges, CaseId, Decision, LooksTaken, Reason, Run, Verdict, VerdictCounts};
 
 /// Decides.
 ///
@@ -19,19 +21,51 @@ use crate::domain::{CaseChanges, CaseId, Decision, Reason, Run, Verdict, Verdict
 /// 143) is the caller's.
 /// Rules come in this order: complete, baseline; per target coverage and new errors; per target and metric the comparison, the
 /// allowed drop, thresholds, pass rate, single cases, percentile, or the bare level where nothing is asked; metrics that the
-/// baseline has alone; must-pass cases.
+/// baseline has alone; must-pass cases. Slices that gate come after the metrics.
+/// A plan of trials (`run.trials: [1, 3]`) is followed on the trials at hand: look by look until one ends it (statistics §10).
 /// A shard is no run: it is never evaluated here ([`judge_shard`](super::judge_shard)). Of a selection only the selected cases are
 /// compared; the others are missed by no rule.
 pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
+    let Some(apart) = canary::apart(run, baseline, policy) else { return decide(run, baseline, policy) };
+    let canary::Said { notes, drifted } = apart.said(policy);
+    let mut verdict = decide(&apart.run, &apart.baseline, policy);
+    verdict.comparable &= !drifted;
+    verdict.notes.extend(notes);
+    verdict
+}
+
+/// The same without a target whose answers are fixed.
+fn decide(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
     let newest = newest(baseline, policy);
     let baseline = newest.as_ref().unwrap_or(baseline);
     let selected = selected::baseline(run, baseline);
     let baseline = selected.as_ref().unwrap_or(baseline);
-    let scene = Scene::new(run, baseline, policy);
-    let compared = not_worse::compare(&scene);
-    let findings = ask(&scene, &compared);
+    let plan = looks::looks(run, baseline, policy);
+    for (at, look) in plan.iter().enumerate() {
+        let part = look.part(run);
+        let scene = Scene::new(&part, run, baseline, policy, *look);
+        let compared = not_worse::compare(&scene);
+        if let Some(ended) = looks::ends(&scene, &compared) {
+            let taken = LooksTaken {
+                trials: plan.iter().map(|look| look.trials).collect(),
+                taken: u32::try_from(at + 1).unwrap_or(u32::MAX),
+                ended,
+            };
+            return conclude(&scene, &compared, (plan.len() > 1).then_some(taken));
+        }
+    }
+    // The last look always ends.
+    let scene = Scene::new(run, run, baseline, policy, Look::only(run, policy.alpha));
+    conclude(&scene, &not_worse::compare(&scene), None)
+}
+
+/// The verdict of a look.
+fn conclude(scene: &Scene<'_>, compared: &[Compared<'_>], looks: Option<LooksTaken>) -> Verdict {
+    let (run, baseline) = (scene.run, scene.state);
+    let findings = ask(scene, compared);
+    let slices = slices::explored(scene, compared);
     let (decision, exit_code) = headline::decision(&findings);
-    let moved = broken::moved(&scene, &compared, &findings);
+    let moved = broken::moved(scene, compared, &findings);
     let reference = scene.reference.as_ref();
     let (source, runs) = match baseline {
         BaselineState::Found(baseline) => (Some(baseline.source.clone()), baseline.runs.clone()),
@@ -40,15 +74,18 @@ pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
     Verdict {
         decision,
         exit_code,
-        headline: selected::said(run, headline::sentence(&scene, &findings, decision, exit_code)),
-        notes: notes::all(&scene, &compared, &findings),
-        cases: VerdictCounts { worse: moved.worse, better: moved.better, ..counts(&scene) },
+        headline: selected::said(run, headline::sentence(scene, &findings, decision, exit_code)),
+        notes: notes::all(scene, compared, &findings, looks.as_ref(), &slices),
+        looks,
+        slices,
+        cases: VerdictCounts { worse: moved.worse, better: moved.better, ..counts(scene) },
         changes: reference.map(|reference| reference.changes.clone()).unwrap_or_default(),
+        flaky: reference.map(|reference| super::flaky::flaky(reference.baseline, scene.policy)).unwrap_or_default(),
         broken: moved.broken,
         fixed: moved.fixed,
         baseline: source,
         baseline_runs: runs,
-        ..verdict(&scene, findings)
+        ..verdict(scene, findings)
     }
 }
 
@@ -62,8 +99,11 @@ pub(crate) fn verdict(scene: &Scene<'_>, findings: Vec<Finding>) -> Verdict {
         suite: header.suite.clone(),
         notes: Vec::new(),
         trials: mean_trials(scene.run),
+        looks: None,
+        slices: Vec::new(),
         cases: counts(scene),
         changes: CaseChanges::default(),
+        flaky: Vec::new(),
         broken: Vec::new(),
         fixed: Vec::new(),
         comparable: !findings.iter().any(|finding| finding.comparison.reason == Reason::JudgeMismatch),
@@ -79,7 +119,7 @@ pub(crate) fn verdict(scene: &Scene<'_>, findings: Vec<Finding>) -> Verdict {
 }
 
 /// The newest runs of a pool that holds more than the policy asks for (statistics §15.1); `None`: it does not.
-fn newest(state: &BaselineState, policy: &Policy) -> Option<BaselineState> {
+pub(crate) fn newest(state: &BaselineState, policy: &Policy) -> Option<BaselineState> {
     let BaselineState::Found(baseline) = state else { return None };
     let wanted = policy.baseline.as_ref().map_or(DEFAULT_RUNS, |baseline| baseline.runs);
     let older = baseline.runs.len().checked_sub(wanted).filter(|older| *older > 0)?;
@@ -91,7 +131,7 @@ fn newest(state: &BaselineState, policy: &Policy) -> Option<BaselineState> {
     Some(BaselineState::Found(newest))
 }
 
-fn ask(scene: &Scene<'_>, compared: &[not_worse::Compared<'_>]) -> Vec<Finding> {
+fn ask(scene: &Scene<'_>, compared: &[Compared<'_>]) -> Vec<Finding> {
     let mut findings = vec![part::alone(scene.run).unwrap_or_else(|| standing::complete(scene))];
     findings.extend(standing::baseline(scene));
     for (at, sheet) in scene.sheets.iter().enumerate() {
@@ -114,6 +154,8 @@ fn ask(scene: &Scene<'_>, compared: &[not_worse::Compared<'_>]) -> Vec<Finding> 
             }
         }
     }
+    let slices = compared.iter().filter(|one| one.slice.is_some());
+    findings.extend(slices.map(|slice| not_worse::finding(scene, slice)));
     findings.extend(not_worse::vanished(scene));
     findings.extend(scene.sheets.iter().filter_map(|sheet| must_pass::finding(scene, sheet)));
     findings
@@ -143,7 +185,7 @@ enum Fate {
 
 fn counts(scene: &Scene<'_>) -> VerdictCounts {
     let mut counts = VerdictCounts::default();
-    let mut fates: BTreeMap<&CaseId, Fate> = BTreeMap::new();
+    let mut fates: HashMap<&CaseId, Fate> = HashMap::new();
     for sheet in &scene.sheets {
         for (at, row) in sheet.rows.iter().enumerate() {
             let fate = fates.entry(&row.id).or_insert(Fate::Nothing);

@@ -6,27 +6,30 @@ use crate::domain::{Direction, MetricSpec};
 use crate::stats::{CaseMean, Pair};
 
 /// A case that both sides have and the metric applies to.
-pub(crate) struct Joint {
+#[derive(Clone)]
+pub(crate) struct Joint<'b> {
     /// Row of the sheet.
     pub(crate) row: usize,
     pub(crate) candidate: Option<CaseMean>,
     pub(crate) baseline: Option<CaseMean>,
-    /// Scores of the candidate's trials.
-    pub(crate) trials: Vec<f64>,
+    /// The candidate's first score.
+    pub(crate) first: Option<f64>,
+    /// Variance of the candidate's scores on the unit scale, where there are two.
+    variance: Option<f64>,
     /// Scores of the baseline's trials, run by run (all runs of the pool).
-    pub(crate) runs: Vec<Vec<f64>>,
+    pub(crate) runs: &'b [Vec<f64>],
     pub(crate) cluster: Option<usize>,
 }
 
-impl Joint {
+impl Joint<'_> {
     pub(crate) fn paired(&self) -> bool {
         self.candidate.is_some() && self.baseline.is_some()
     }
 }
 
-pub(crate) struct Matchup {
+pub(crate) struct Matchup<'b> {
     /// In the order of the ids.
-    pub(crate) joints: Vec<Joint>,
+    pub(crate) joints: Vec<Joint<'b>>,
     /// Baseline cases that have a score of this metric.
     pub(crate) baseline_cases: u64,
     /// Of these, the ones that the run has with the same content.
@@ -46,15 +49,14 @@ pub(crate) enum Fill {
     Best,
 }
 
-impl Matchup {
-    pub(crate) fn build(sheet: &Sheet<'_>, side: &Side<'_>, metric: usize, spec: &MetricSpec) -> Self {
-        let mut joints = Vec::new();
+impl<'b> Matchup<'b> {
+    pub(crate) fn build(sheet: &Sheet<'_>, side: &Side<'b>, metric: usize, spec: &MetricSpec) -> Self {
+        let mut joints = Vec::with_capacity(sheet.rows.len());
         let mut kept = 0;
         for (row, (standing, cell)) in side.standing.iter().zip(sheet.column(metric)).enumerate() {
             let Standing::Same(case) = standing else { continue };
-            let runs = case.scores.get(&spec.name).cloned().unwrap_or_default();
-            let scores: Vec<f64> = runs.iter().flatten().copied().collect();
-            let baseline = CaseMean::of(&scores);
+            let runs: &'b [Vec<f64>] = case.scores.get(&spec.name).map_or(&[], Vec::as_slice);
+            let baseline = pooled(runs);
             let applied = baseline.is_some() || !case.not_applicable.contains(&spec.name);
             if *cell == Measured::NotApplicable || !applied {
                 continue;
@@ -62,7 +64,8 @@ impl Matchup {
             kept += u64::from(baseline.is_some());
             let trials = sheet.rows.get(row).map(|record| trial_scores(record, metric, spec)).unwrap_or_default();
             let cluster = sheet.clusters.get(row).copied().flatten();
-            joints.push(Joint { row, candidate: cell.score(), baseline, trials, runs, cluster });
+            let (first, variance) = (trials.first().copied(), variance(spec, &trials));
+            joints.push(Joint { row, candidate: cell.score(), baseline, first, variance, runs, cluster });
         }
         let scored = |case: &&&crate::domain::BaselineCase| {
             case.scores.get(&spec.name).is_some_and(|runs| runs.iter().any(|run| !run.is_empty()))
@@ -75,12 +78,19 @@ impl Matchup {
         Self { joints, baseline_cases, kept, runs }
     }
 
+    /// The same for some of the cases.
+    pub(crate) fn of(&self, keep: impl Fn(&Joint<'_>) -> bool) -> Self {
+        let joints: Vec<Joint<'b>> = self.joints.iter().filter(|joint| keep(joint)).cloned().collect();
+        let cases = joints.iter().filter(|joint| joint.baseline.is_some()).count() as u64;
+        Self { joints, baseline_cases: cases, kept: cases, runs: self.runs.clone() }
+    }
+
     /// Cases on both sides without a score on one of them.
     pub(crate) fn missing(&self) -> u64 {
         self.joints.iter().filter(|joint| !joint.paired()).count() as u64
     }
 
-    pub(crate) fn paired(&self) -> impl Iterator<Item = &Joint> {
+    pub(crate) fn paired(&self) -> impl Iterator<Item = &Joint<'b>> {
         self.joints.iter().filter(|joint| joint.paired())
     }
 
@@ -96,7 +106,7 @@ impl Matchup {
             Fill::Worst => (CaseMean::of(&[bad]), CaseMean::of(&[good])),
             Fill::Best => (CaseMean::of(&[good]), CaseMean::of(&[bad])),
         };
-        let pair = |joint: &Joint| {
+        let pair = |joint: &Joint<'_>| {
             Some(Pair {
                 candidate: joint.candidate.or(candidate)?,
                 baseline: joint.baseline.or(baseline)?,
@@ -107,11 +117,11 @@ impl Matchup {
     }
 
     /// Per paired case the first scores of all runs, the candidate's last (statistics §7.2); cases without one are left out.
-    pub(crate) fn first_trials(&self, spec: &MetricSpec) -> Vec<(&Joint, Vec<f64>)> {
-        let scores = |joint: &Joint| {
+    pub(crate) fn first_trials(&self, spec: &MetricSpec) -> Vec<(&Joint<'b>, Vec<f64>)> {
+        let scores = |joint: &Joint<'_>| {
             let of_run = |run: &usize| joint.runs.get(*run)?.first().copied();
             let baseline = self.runs.iter().map(of_run);
-            let all: Option<Vec<f64>> = baseline.chain([joint.trials.first().copied()]).collect();
+            let all: Option<Vec<f64>> = baseline.chain([joint.first]).collect();
             Some(all?.into_iter().map(|score| unit(spec, score)).collect())
         };
         self.paired().filter_map(|joint| Some((joint, scores(joint)?))).collect()
@@ -135,26 +145,40 @@ impl Matchup {
 
     /// Mean variance of single scores within a case and the trials a case has (candidate, baseline), where some case has several.
     pub(crate) fn within(&self, spec: &MetricSpec) -> Option<(f64, f64, f64)> {
-        let mean_variance = |scores: &dyn Fn(&Joint) -> Vec<f64>| {
-            let variances: Vec<f64> = self
-                .paired()
-                .filter_map(|joint| {
-                    let units: Vec<f64> = scores(joint).into_iter().map(|score| unit(spec, score)).collect();
-                    let n = units.len() as f64;
-                    let mean = units.iter().sum::<f64>() / n;
-                    (units.len() >= 2).then(|| units.iter().map(|u| (u - mean) * (u - mean)).sum::<f64>() / (n - 1.0))
-                })
-                .collect();
-            (!variances.is_empty()).then(|| variances.iter().sum::<f64>() / variances.len() as f64)
+        let mean = |variances: &mut dyn Iterator<Item = f64>| {
+            let (sum, count) = variances.fold((0.0, 0_u64), |(sum, count), variance| (sum + variance, count + 1));
+            (count > 0).then(|| sum / count as f64)
         };
-        let baseline = |joint: &Joint| joint.runs.iter().flatten().copied().collect::<Vec<f64>>();
-        let candidate = |joint: &Joint| joint.trials.clone();
-        let variance = mean_variance(&baseline).or_else(|| mean_variance(&candidate))?;
-        let trials_of = |count: fn(&Joint) -> u32| self.paired().map(count).max().unwrap_or(1).max(1);
+        let baseline = |joint: &Joint<'_>| {
+            let scores: Vec<f64> = joint.runs.iter().flatten().copied().collect();
+            variance(spec, &scores)
+        };
+        let variance = mean(&mut self.paired().filter_map(baseline))
+            .or_else(|| mean(&mut self.paired().filter_map(|joint| joint.variance)))?;
+        let trials_of = |count: fn(&Joint<'b>) -> u32| self.paired().map(count).max().unwrap_or(1).max(1);
         let of_candidate = trials_of(|joint| joint.candidate.map_or(0, CaseMean::trials));
         let of_baseline = trials_of(|joint| joint.baseline.map_or(0, CaseMean::trials));
         Some((variance, f64::from(of_candidate), f64::from(of_baseline)))
     }
+}
+
+/// The mean over all trials of all runs.
+fn pooled(runs: &[Vec<f64>]) -> Option<CaseMean> {
+    match runs {
+        [only] => CaseMean::of(only),
+        _ => CaseMean::of(&runs.concat()),
+    }
+}
+
+/// Sample variance of scores on the unit scale; `None` below two.
+fn variance(spec: &MetricSpec, scores: &[f64]) -> Option<f64> {
+    let n = scores.len() as f64;
+    if scores.len() < 2 {
+        return None;
+    }
+    let units = || scores.iter().map(|score| unit(spec, *score));
+    let mean = units().sum::<f64>() / n;
+    Some(units().map(|unit| (unit - mean) * (unit - mean)).sum::<f64>() / (n - 1.0))
 }
 
 /// A score on the unit scale: 1 is best, 0 is worst (statistics §1.3).

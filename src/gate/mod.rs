@@ -8,13 +8,16 @@
 //! whatever the order of the cases.
 
 mod broken;
+mod canary;
 mod check;
 mod comparable;
 mod estimate;
 mod explain;
 mod failed;
+mod flaky;
 mod headline;
 mod judge;
+mod looks;
 mod matchup;
 mod max_drop;
 mod must_pass;
@@ -23,6 +26,7 @@ mod not_worse;
 mod notes;
 mod part;
 mod policy;
+mod quarantine;
 mod reported;
 mod scene;
 mod selected;
@@ -30,6 +34,7 @@ mod selectors;
 mod settings;
 mod sheet;
 mod single;
+mod slices;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -37,8 +42,12 @@ mod threshold;
 mod trials;
 mod word;
 
+pub(crate) use estimate::floor as variance_floor;
 pub use failed::{Fared, fared};
 pub use judge::judge;
+pub use looks::{MoreTrials, more_attempts, next_look};
+pub(crate) use matchup::unit;
+pub(crate) use must_pass::value_passes;
 pub use part::judge_shard;
 pub use policy::{BaselinePolicy, Policy};
 pub use selectors::Unmatched;

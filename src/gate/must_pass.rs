@@ -1,9 +1,10 @@
 //! Cases that must pass whatever the means say (statistics §12), on the trials at hand.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use super::explain;
-use super::policy::MetricPolicy;
+use super::policy::{MetricPolicy, Policy};
 use super::scene::{Finding, Scene};
 use super::sheet::{Measured, Sheet};
 use super::trials::TrialsRule;
@@ -11,6 +12,16 @@ use crate::domain::{
     CaseId, CaseRecord, Cell, Direction, MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, Severity, TrialRecord,
 };
 use crate::stats::Ratio;
+
+/// Attempts of a case at most: its first trial, and two more where that fails.
+pub(crate) const ATTEMPTS: usize = 3;
+
+impl Policy {
+    /// How often a case is asked at most before it fails a must-pass rule; 0: nothing must pass.
+    pub fn attempts(&self) -> u32 {
+        if self.must_pass.is_empty() { 0 } else { ATTEMPTS as u32 }
+    }
+}
 
 /// What the selected cases came to.
 #[derive(Default)]
@@ -61,15 +72,21 @@ pub(crate) fn selected<'s, 'r>(
 
 fn look(scene: &Scene<'_>, sheet: &Sheet<'_>) -> Found {
     let mut found = Found { unmatched: unmatched(scene, sheet), ..Found::default() };
+    // Attempts that no look reads are read here.
+    let whole = scene.whole.cases.iter().filter(|case| case.target == sheet.target);
+    let whole: HashMap<&CaseId, &CaseRecord> = whole.map(|case| (&case.id, case)).collect();
     for (at, row) in selected(scene, sheet) {
         found.selected += 1;
-        let mut measured = false;
-        let mut missing = false;
+        let (mut measured, mut missing, mut excused) = (false, false, false);
         for (metric, (spec, rules)) in scene.metrics.iter().enumerate() {
             if !rules.required() || !sheet.column(metric).get(at).is_some_and(|cell| cell.planned()) {
                 continue;
             }
-            match passes(row, metric, spec) {
+            if scene.policy.quarantine.excuses(scene.run, &row.id, &spec.name) {
+                excused = true;
+                continue;
+            }
+            match passes(whole.get(&row.id).copied().unwrap_or(row), metric, spec) {
                 Some(true) => measured = true,
                 Some(false) => {
                     measured = true;
@@ -78,7 +95,7 @@ fn look(scene: &Scene<'_>, sheet: &Sheet<'_>) -> Found {
                 None => missing = true,
             }
         }
-        if missing || !measured {
+        if missing || !(measured || excused) {
             found.unmeasured.push(row.id.clone());
         }
     }
@@ -103,10 +120,18 @@ fn unmatched(scene: &Scene<'_>, sheet: &Sheet<'_>) -> Vec<String> {
 fn passes(row: &CaseRecord, metric: usize, spec: &MetricSpec) -> Option<bool> {
     let mut trials: Vec<&TrialRecord> = row.trials.iter().collect();
     trials.sort_by_key(|trial| trial.trial);
-    let outcomes: Vec<bool> = trials.into_iter().filter_map(|trial| trial_passes(trial, metric, spec)).collect();
+    let outcomes = trials.into_iter().take(ATTEMPTS).filter_map(|trial| trial_passes(trial, metric, spec));
+    let outcomes: Vec<bool> = outcomes.collect();
     let (first, more) = outcomes.split_first()?;
     let failed_again = more.is_empty() || more.iter().any(|passed| !passed);
     Some(*first || !failed_again)
+}
+
+/// Some metric that gates did not pass the case's first trial.
+pub(crate) fn failed_first(scene: &Scene<'_>, row: &CaseRecord) -> bool {
+    let Some(first) = row.trials.iter().min_by_key(|trial| trial.trial) else { return false };
+    let gating = scene.metrics.iter().enumerate().filter(|(_, (_, rules))| rules.required());
+    gating.into_iter().any(|(metric, (spec, _))| trial_passes(first, metric, spec) == Some(false))
 }
 
 pub(crate) fn trial_passes(trial: &TrialRecord, metric: usize, spec: &MetricSpec) -> Option<bool> {

@@ -7,6 +7,7 @@ use super::matchup::{Fill, Joint, Matchup, range};
 use super::policy::MetricPolicy;
 use super::scene::{Finding, Scene, at_least, at_most, severity};
 use super::settings::BreaksSetting;
+use super::slices;
 use crate::domain::{CaseId, Direction, MetricSpec, Reason, RuleKind, RuleVerdict, Severity};
 use crate::stats::{BreakCount, detectable_drop, holm, lone_low};
 
@@ -24,7 +25,11 @@ pub(crate) struct Compared<'s> {
     pub(crate) target: &'s str,
     pub(crate) spec: &'s MetricSpec,
     pub(crate) rules: &'s MetricPolicy,
-    pub(crate) matchup: Option<Matchup>,
+    /// The tag whose cases it is about; `None`: all.
+    pub(crate) slice: Option<&'s str>,
+    /// Unit scale.
+    pub(crate) margin: f64,
+    pub(crate) matchup: Option<Matchup<'s>>,
     pub(crate) outcome: Result<Numbers, Refusal>,
 }
 
@@ -52,11 +57,13 @@ pub(crate) fn compare<'s>(scene: &'s Scene<'_>) -> Vec<Compared<'s>> {
             all.extend(one(scene, reference, sheet, metric));
         }
     }
+    let gating = slices::gating(scene, &all);
+    all.extend(gating);
     adjust(&mut all);
     all
 }
 
-fn one<'s>(scene: &'s Scene<'_>, reference: &Reference<'_>, sheet: usize, metric: usize) -> Option<Compared<'s>> {
+fn one<'s>(scene: &'s Scene<'_>, reference: &'s Reference<'_>, sheet: usize, metric: usize) -> Option<Compared<'s>> {
     let (spec, rules) = scene.metrics.get(metric)?;
     let (page, side) = (scene.sheets.get(sheet)?, reference.sides.get(sheet)?);
     let name = scene.label(&spec.name, &page.target);
@@ -66,6 +73,8 @@ fn one<'s>(scene: &'s Scene<'_>, reference: &Reference<'_>, sheet: usize, metric
         target: &page.target,
         spec,
         rules,
+        slice: None,
+        margin: rules.margin,
         matchup: None,
         outcome: Err(explain::nothing_to_compare(&name, side.known)),
     };
@@ -85,7 +94,7 @@ fn one<'s>(scene: &'s Scene<'_>, reference: &Reference<'_>, sheet: usize, metric
     Some(compared)
 }
 
-fn numbers(scene: &Scene<'_>, matchup: &Matchup, spec: &MetricSpec, name: &str) -> Result<Numbers, Refusal> {
+fn numbers(scene: &Scene<'_>, matchup: &Matchup<'_>, spec: &MetricSpec, name: &str) -> Result<Numbers, Refusal> {
     let policy = scene.policy;
     // Of a selection, cases that changed are not compared, and nobody has to hear it twice.
     let selected = scene.run.header.selection.is_some();
@@ -99,10 +108,21 @@ fn numbers(scene: &Scene<'_>, matchup: &Matchup, spec: &MetricSpec, name: &str) 
     if !at_least(matchup.kept, expected, policy.min_overlap) {
         return Err(explain::too_little_overlap(name, matchup));
     }
-    let missing = matchup.missing();
-    if !at_most(missing, matchup.joints.len() as u64, policy.max_missing) {
+    if !at_most(matchup.missing(), matchup.joints.len() as u64, policy.max_missing) {
         return Err(explain::too_much_missing(name, matchup, policy.max_missing));
     }
+    measured(scene, matchup, spec, name)
+}
+
+/// The numbers of cases that may be compared.
+pub(crate) fn measured(
+    scene: &Scene<'_>,
+    matchup: &Matchup<'_>,
+    spec: &MetricSpec,
+    name: &str,
+) -> Result<Numbers, Refusal> {
+    let policy = scene.policy;
+    let missing = matchup.missing();
     let estimate = |fill| Estimate::of(matchup, spec, fill, policy.alpha);
     let as_is = estimate(Fill::None).ok_or_else(|| explain::too_much_missing(name, matchup, policy.max_missing))?;
     let filled = |fill| (missing > 0).then(|| estimate(fill)).flatten();
@@ -123,12 +143,12 @@ fn numbers(scene: &Scene<'_>, matchup: &Matchup, spec: &MetricSpec, name: &str) 
     })
 }
 
-/// Holm over the gating metrics; a metric that never decides stands alone (statistics §8.2).
+/// Holm over the gating metrics and slices; a metric that never decides stands alone (statistics §8.2).
 fn adjust(all: &mut [Compared<'_>]) {
     let mut family: Vec<&mut Numbers> = Vec::new();
     for compared in all {
         let Ok(numbers) = &mut compared.outcome else { continue };
-        if compared.rules.gate {
+        if compared.rules.gate || compared.slice.is_some() {
             family.push(numbers);
         } else {
             adjust_family(&mut [numbers]);
@@ -205,28 +225,47 @@ fn decide(numbers: &Numbers, margin: f64, levels: &Levels) -> (RuleVerdict, Reas
     if holds { (verdict, reason) } else { (RuleVerdict::Inconclusive, Reason::Missing) }
 }
 
+fn levels(scene: &Scene<'_>) -> Levels {
+    // The break guard reads first trials: a later look has nothing new for it (statistics §10.3).
+    let breaks = scene.look.first && scene.breaks_decide();
+    Levels { alpha: scene.policy.alpha, mean: scene.look.mean, breaks: breaks.then_some(scene.policy.alpha_breaks) }
+}
+
+/// More trials may still vouch for it or reject it (statistics §10.5).
+pub(crate) fn undecided(scene: &Scene<'_>, compared: &Compared<'_>) -> bool {
+    let levels = levels(scene);
+    compared.outcome.as_ref().is_ok_and(|numbers| {
+        let open = decide(numbers, compared.margin, &levels).0 == RuleVerdict::Inconclusive;
+        open && numbers.as_is.units >= crate::stats::smallest_certifying_n(compared.margin, levels.alpha)
+    })
+}
+
+fn new(compared: &Compared<'_>, verdict: RuleVerdict, reason: Reason) -> Finding {
+    let rule = if compared.slice.is_some() { RuleKind::Slice } else { RuleKind::NotWorse };
+    let mut finding = Finding::new(rule, &compared.spec.name, compared.target, verdict, reason);
+    finding.comparison.slice = compared.slice.map(str::to_owned);
+    finding.comparison.limit = Some(compared.margin);
+    finding
+}
+
 /// The rule's finding.
 pub(crate) fn finding(scene: &Scene<'_>, compared: &Compared<'_>) -> Finding {
     let numbers = match &compared.outcome {
         Ok(numbers) => numbers,
         Err(refusal) => return refused(scene, compared, refusal),
     };
-    let levels = Levels {
-        alpha: scene.policy.alpha,
-        mean: scene.alpha_mean(),
-        breaks: scene.breaks_decide().then_some(scene.policy.alpha_breaks),
-    };
-    let (verdict, reason) = decide(numbers, compared.rules.margin, &levels);
-    let mut finding = Finding::new(RuleKind::NotWorse, &compared.spec.name, compared.target, verdict, reason)
-        .with_severity(severity(verdict, reason, compared.rules, scene.policy));
-    fill_in(&mut finding, compared, numbers, &levels);
+    let levels = levels(scene);
+    let (verdict, reason) = decide(numbers, compared.margin, &levels);
+    let mut finding =
+        new(compared, verdict, reason).with_severity(severity(verdict, reason, compared.rules, scene.policy));
+    fill_in(&mut finding, compared, numbers, scene.alpha_mean());
     let named: Vec<CaseId> = match reason {
         Reason::Breaks => broke(scene, compared),
         Reason::Mean => drops(scene, compared).into_iter().take(10).map(|(_, id)| id).collect(),
         _ => Vec::new(),
     };
     finding.named = named.into_iter().map(|id| (id, compared.spec.name.clone())).collect();
-    let finding = explain::comparison(finding, scene, compared, numbers, levels.mean);
+    let finding = explain::comparison(finding, scene, compared, numbers, scene.alpha_mean());
     warn_of_breaks(finding, scene, compared, numbers)
 }
 
@@ -236,7 +275,7 @@ fn warn_of_breaks(mut finding: Finding, scene: &Scene<'_>, compared: &Compared<'
     let quiet = matches!(finding.comparison.severity, Severity::Ok | Severity::Warn);
     if let Some(guard) = numbers.breaks.filter(|_| warns && quiet && numbers.p_breaks <= scene.policy.alpha_breaks) {
         finding.comparison.severity = Severity::Warn;
-        let name = scene.label(&compared.spec.name, compared.target);
+        let name = explain::sliced(&scene.label(&compared.spec.name, compared.target), compared.slice);
         finding.phrase =
             format!("{} stable cases broke on {name} ({:.1} expected by luck)", guard.breaks, guard.expected);
     }
@@ -245,13 +284,12 @@ fn warn_of_breaks(mut finding: Finding, scene: &Scene<'_>, compared: &Compared<'
 
 fn refused(scene: &Scene<'_>, compared: &Compared<'_>, refusal: &Refusal) -> Finding {
     let verdict = match refusal.reason {
-        Reason::NoBaseline => RuleVerdict::NotEvaluated,
+        Reason::NoBaseline | Reason::NoCases => RuleVerdict::NotEvaluated,
         _ => RuleVerdict::Inconclusive,
     };
-    let mut finding = Finding::new(RuleKind::NotWorse, &compared.spec.name, compared.target, verdict, refusal.reason)
+    let mut finding = new(compared, verdict, refusal.reason)
         .with_severity(severity(verdict, refusal.reason, compared.rules, scene.policy))
         .saying(&refusal.phrase, &refusal.explanation);
-    finding.comparison.limit = Some(compared.rules.margin);
     if let Some(matchup) = &compared.matchup {
         finding.comparison.n = matchup.paired().count() as u64;
         finding.comparison.planned = matchup.joints.len() as u64;
@@ -259,7 +297,7 @@ fn refused(scene: &Scene<'_>, compared: &Compared<'_>, refusal: &Refusal) -> Fin
     finding
 }
 
-fn fill_in(finding: &mut Finding, compared: &Compared<'_>, numbers: &Numbers, levels: &Levels) {
+fn fill_in(finding: &mut Finding, compared: &Compared<'_>, numbers: &Numbers, alpha_mean: f64) {
     let (estimate, spec) = (&numbers.as_is, compared.spec);
     let width = range(spec);
     let (lower_is_better, down) = match spec.direction {
@@ -279,11 +317,13 @@ fn fill_in(finding: &mut Finding, compared: &Compared<'_>, numbers: &Numbers, le
     comparison.n = estimate.units;
     comparison.planned = compared.matchup.as_ref().map_or(0, |matchup| matchup.joints.len() as u64);
     estimate.flip.method.word().clone_into(&mut comparison.method);
-    comparison.limit = Some(compared.rules.margin);
     (comparison.up, comparison.down, comparison.same) = (estimate.up, estimate.down, estimate.same);
     comparison.breaks = numbers.breaks.map(|count| count.breaks);
     comparison.breaks_expected = numbers.breaks.map(|count| count.expected);
-    let level = levels.mean / numbers.family as f64;
+    comparison.p_breaks = numbers.breaks.map(|_| numbers.p_breaks);
+    let sd = estimate.deviation.filter(|deviation| *deviation > 0.0);
+    comparison.effect = sd.map(|deviation| estimate.change(spec) / deviation);
+    let level = alpha_mean / numbers.family as f64;
     comparison.detectable = estimate.deviation.map(|deviation| detectable_drop(deviation, estimate.units, level));
     comparison.improved = estimate.up + estimate.down > 0 && 1.0 - estimate.flip.p_mid <= 0.05;
 }
@@ -313,7 +353,7 @@ pub(crate) fn drops(scene: &Scene<'_>, compared: &Compared<'_>) -> Vec<(f64, Cas
 /// Every paired case with its change on the unit scale, the worst first.
 pub(crate) fn moves(scene: &Scene<'_>, compared: &Compared<'_>) -> Vec<(f64, CaseId)> {
     let (Some(matchup), Some(sheet)) = (&compared.matchup, scene.sheets.get(compared.sheet)) else { return Vec::new() };
-    let change = |joint: &Joint| {
+    let change = |joint: &Joint<'_>| {
         let own = joint.candidate?.exact().minus(joint.baseline?.exact())?.value() / range(compared.spec);
         let better = match compared.spec.direction {
             Direction::Higher => own,

@@ -1,32 +1,114 @@
 //! What a reader must know beside the rules: tolerances in use, what the comparison cannot promise, what changed in the cases.
 
 use super::BaselineState;
-use super::must_pass::{selected, value_passes};
+use super::must_pass::{ATTEMPTS, selected, value_passes};
 use super::not_worse::Compared;
 use super::policy::MetricPolicy;
 use super::scene::{Finding, Scene};
 use super::settings::{BreaksSetting, FailOrWarn, InconclusiveSetting};
 use super::trials::TrialsRule;
 use super::word::names;
-use crate::domain::{MetricSpec, Reason, RuleKind, Severity};
+use crate::domain::{LookEnd, LooksTaken, MetricSpec, Reason, RuleKind, Severity, SliceChange};
 use crate::stats::{Ratio, flake_rate, must_pass_false_alarm, total};
-use crate::text::number::{counted, points, signed_points};
+use crate::text::number::{counted, p_value, points, signed_points};
 
 /// Fewer historic trials say nothing about how flaky a case is (statistics §12.3).
 const ENOUGH_HISTORY: u64 = 10;
 
 /// All notes, in a fixed order.
-pub(crate) fn all(scene: &Scene<'_>, compared: &[Compared<'_>], findings: &[Finding]) -> Vec<String> {
+pub(crate) fn all(
+    scene: &Scene<'_>,
+    compared: &[Compared<'_>],
+    findings: &[Finding],
+    looks: Option<&LooksTaken>,
+    slices: &[SliceChange],
+) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(super::selected::note(scene.run));
     notes.extend(without_baseline(scene, findings));
     notes.extend(nothing_decides(scene));
     notes.extend(of_baseline(scene, findings));
     notes.extend(cases(scene));
+    notes.extend(looks.map(followed));
     notes.extend(trials(scene, compared));
+    notes.extend(detectable(findings));
     notes.extend(composition(scene, compared));
+    notes.extend(of_slices(scene, compared, slices));
     notes.extend(must_pass(scene));
+    notes.extend(flaky(scene));
+    notes.extend(scene.policy.quarantine.notes(scene.run));
     notes.extend(tolerances(scene));
+    notes
+}
+
+/// Metrics whose smallest visible drop is named.
+const SEEN: usize = 5;
+
+/// What this run could have seen (statistics §17.5).
+fn detectable(findings: &[Finding]) -> Option<String> {
+    let rules = findings.iter().map(|finding| &finding.comparison).filter(|rule| rule.rule == RuleKind::NotWorse);
+    let seen: Vec<(String, f64)> = rules.filter_map(|rule| Some((rule.metric.to_string(), rule.detectable?))).collect();
+    let visible: Vec<String> = seen
+        .iter()
+        .filter(|(_, drop)| *drop <= 1.0)
+        .take(SEEN)
+        .map(|(metric, drop)| format!("{} points of {metric}", points(*drop)))
+        .collect();
+    if visible.is_empty() {
+        return None;
+    }
+    let more = seen.len().saturating_sub(visible.len());
+    let more = if more > 0 { format!(" ({more} more in verdict.json)") } else { String::new() };
+    Some(format!("in 8 of 10 cases this run would have caught a drop of {} or more{more}", visible.join(", ")))
+}
+
+/// How far a plan of trials was followed (statistics §10).
+fn followed(looks: &LooksTaken) -> String {
+    let plan: Vec<String> = looks.trials.iter().map(ToString::to_string).collect();
+    let at = usize::try_from(looks.taken).unwrap_or(1).saturating_sub(1);
+    let trials = looks.trials.get(at).copied().unwrap_or(1);
+    let why = match looks.ended {
+        LookEnd::Breaks => "stable cases broke",
+        LookEnd::Mean => "a metric dropped",
+        LookEnd::NoSign => "no sign of a drop",
+        LookEnd::Last => "the first looks did not settle it",
+    };
+    format!("trials [{}]: decided on {} a case: {why}", plan.join(", "), counted(u64::from(trials), "trial", "trials"))
+}
+
+/// Slices that are only shown listed at most.
+const SLICES: usize = 5;
+
+/// Tags that share alpha with the metrics, and tags that got worse while nobody asked (statistics §14).
+fn of_slices(scene: &Scene<'_>, compared: &[Compared<'_>], slices: &[SliceChange]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let (gating, metrics): (Vec<_>, Vec<_>) = compared
+        .iter()
+        .filter(|one| one.outcome.is_ok() && (one.rules.gate || one.slice.is_some()))
+        .partition(|one| one.slice.is_some());
+    if !gating.is_empty() {
+        let metrics = counted(metrics.len() as u64, "metric", "metrics");
+        let slices = counted(gating.len() as u64, "slice", "slices");
+        notes.push(format!("{metrics} and {slices} share alpha: each slice makes every drop a little harder to see"));
+    }
+    for slice in slices.iter().take(SLICES) {
+        let spec = scene.metrics.iter().find(|(spec, _)| spec.name == slice.metric).map(|(spec, _)| spec);
+        let range = spec.map_or(1.0, super::matchup::range);
+        let lower = spec.is_some_and(|spec| spec.direction == crate::domain::Direction::Lower);
+        let moved = slice.delta / range * if lower { -1.0 } else { 1.0 };
+        notes.push(format!(
+            "{} [{}]: {} points over {} with this tag (adjusted p {}); shown only, it does not decide",
+            scene.label(&slice.metric, &slice.target),
+            slice.tag,
+            signed_points(moved),
+            counted(slice.n, "case", "cases"),
+            p_value(slice.p_adjusted)
+        ));
+    }
+    let more = slices.len().saturating_sub(SLICES);
+    if more > 0 {
+        notes.push(format!("{} more got worse, see slices in verdict.json", counted(more as u64, "tag", "tags")));
+    }
     notes
 }
 
@@ -128,7 +210,7 @@ fn cases(scene: &Scene<'_>) -> Vec<String> {
 
 /// How much of the movement of the overall mean comes from other cases, not from other scores (statistics §3.4).
 fn composition(scene: &Scene<'_>, compared: &[Compared<'_>]) -> Vec<String> {
-    compared.iter().filter_map(|one| effect(scene, one)).collect()
+    compared.iter().filter(|one| one.slice.is_none()).filter_map(|one| effect(scene, one)).collect()
 }
 
 fn effect(scene: &Scene<'_>, compared: &Compared<'_>) -> Option<String> {
@@ -167,11 +249,13 @@ fn must_pass(scene: &Scene<'_>) -> Vec<String> {
     }
     let mut rates = Vec::new();
     let (mut cases, mut young, mut flaky) = (0_u64, 0_u64, Vec::new());
-    let mut attempts = 1;
+    // What the run was asked for, or what is there of it.
+    let mut attempts = scene.run.header.attempts.max(1);
+    let most = scene.whole.cases.iter().map(|case| case.trials.len()).max().unwrap_or(1).min(ATTEMPTS);
+    attempts = attempts.max(u32::try_from(most).unwrap_or(1));
     for (sheet, side) in scene.sheets.iter().zip(&reference.sides) {
         for (at, row) in selected(scene, sheet) {
             cases += 1;
-            attempts = attempts.max(u32::try_from(row.trials.len()).unwrap_or(1));
             let Some(super::comparable::Standing::Same(case)) = side.standing.get(at) else {
                 young += 1;
                 continue;
@@ -214,6 +298,22 @@ fn must_pass(scene: &Scene<'_>) -> Vec<String> {
 
 fn passed(score: f64, spec: &MetricSpec) -> Option<bool> {
     Some(value_passes(Ratio::decimal(score)?, None, spec))
+}
+
+/// Cases that end differently without a change, which the gate keeps and a person should know of.
+fn flaky(scene: &Scene<'_>) -> Option<String> {
+    const SHOWN: usize = 5;
+    // Of two or three trials every second case would be named.
+    const TRIALS: u64 = 5;
+    let mut found = super::flaky::flaky(scene.reference.as_ref()?.baseline, scene.policy);
+    found.retain(|case| case.trials >= TRIALS);
+    let one = |case: &crate::domain::FlakyCase| {
+        format!("{} ({} passed {} of {})", case.case, case.metric, case.passes, case.trials)
+    };
+    let shown: Vec<String> = found.iter().take(SHOWN).map(one).collect();
+    let more = found.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(", {more} more") } else { String::new() };
+    (!shown.is_empty()).then(|| format!("flaky in the baseline's runs: {}{more}", shown.join(", ")))
 }
 
 /// Every allowance in use stands in every report (security §3).

@@ -1,5 +1,6 @@
 //! A part of a run: the results of one shard, which decide nothing.
 
+use super::looks::Look;
 use super::scene::{Finding, Scene, at_least};
 use super::sheet::Sheet;
 use super::{BaselineState, Policy, judge, standing};
@@ -13,7 +14,7 @@ use crate::text::number::counted;
 /// policy's `min_measured` asks, else 3. A shard without cases is whole.
 pub fn judge_shard(run: &Run, part: Part, policy: &Policy) -> Verdict {
     let state = BaselineState::NotAsked;
-    let scene = Scene::new(run, &state, policy);
+    let scene = Scene::new(run, run, &state, policy, Look::only(run, policy.alpha));
     let mut findings = vec![carried_through(&scene)];
     if run.header.cases > 0 {
         findings.extend(scene.sheets.iter().map(|sheet| measured(&scene, sheet)));

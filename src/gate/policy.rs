@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::check::Checker;
+use super::quarantine::Quarantine;
 use super::settings::{
-    BaselineSettings, BreaksSetting, FailOrWarn, GateSettings, InconclusiveSetting, MetricSettings, ModeSetting,
+    BaselineSettings, BreaksSetting, ExtendOn, FailOrWarn, GateSettings, InconclusiveSetting, MetricSettings,
+    ModeSetting,
 };
 use super::trials::TrialsRule;
 use crate::diagnostic::Diagnostics;
@@ -22,6 +24,9 @@ pub struct Policy {
     /// Chance of a false alarm over the whole run, 0 < alpha < 0.5.
     pub alpha: f64,
     pub(crate) alpha_breaks: f64,
+    pub(crate) sequential: Sequential,
+    /// By tag; only those that gate.
+    pub(crate) slices: BTreeMap<String, SlicePolicy>,
     pub(crate) severity: f64,
     pub(crate) breaks: BreaksSetting,
     pub(crate) inconclusive: InconclusiveSetting,
@@ -31,9 +36,31 @@ pub struct Policy {
     pub(crate) min_overlap: f64,
     pub(crate) max_new_errors: u64,
     pub(crate) must_pass: MustPass,
+    pub(crate) quarantine: Quarantine,
+    /// Targets whose answers are fixed.
+    pub(crate) canaries: Vec<String>,
     pub(crate) metrics: BTreeMap<MetricName, MetricPolicy>,
     /// `None`: no baseline is asked for.
     pub baseline: Option<BaselinePolicy>,
+}
+
+/// How a plan of trials is followed (statistics §10).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sequential {
+    /// Trials at each look, as the suite's `run.trials` has them; empty or one: all trials are read at once.
+    pub(crate) plan: Vec<u32>,
+    pub(crate) alpha1: f64,
+    pub(crate) phi: f64,
+    pub(crate) extend_on: ExtendOn,
+}
+
+/// A tag whose cases gate by themselves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SlicePolicy {
+    /// Unit scale; `None`: the metric's.
+    pub(crate) margin: Option<f64>,
+    /// `None`: every metric that gates.
+    pub(crate) metrics: Option<Vec<String>>,
 }
 
 /// Where the baseline is to be found.
@@ -129,6 +156,8 @@ impl Default for Policy {
         Self {
             alpha: 0.05,
             alpha_breaks: 0.01,
+            sequential: Sequential { plan: Vec::new(), alpha1: 0.01, phi: 0.5, extend_on: ExtendOn::Suspicion },
+            slices: BTreeMap::new(),
             severity: 0.5,
             breaks: BreaksSetting::Fail,
             inconclusive: InconclusiveSetting::Warn,
@@ -138,6 +167,8 @@ impl Default for Policy {
             min_overlap: 0.9,
             max_new_errors: 0,
             must_pass: MustPass::default(),
+            quarantine: Quarantine::default(),
+            canaries: Vec::new(),
             metrics: BTreeMap::new(),
             baseline: None,
         }
@@ -156,6 +187,13 @@ impl Policy {
         let mut checker = Checker::new(block, sound);
         let policy = Self::checked(settings, metrics, &mut checker);
         (checker.finish(diagnostics) && sound).then_some(policy)
+    }
+
+    /// The policy for a suite that asks its cases by a plan of looks: trials at each, rising. One look or none reads all trials at once.
+    #[must_use]
+    pub fn with_plan(mut self, looks: &[u32]) -> Self {
+        self.sequential.plan = looks.to_vec();
+        self
     }
 
     /// JSON Schema of the section as written.
@@ -179,6 +217,18 @@ impl Policy {
             .collect()
     }
 
+    /// What the metrics are, without any rule but their margin.
+    pub(crate) fn scales(&self) -> BTreeMap<MetricName, MetricPolicy> {
+        let scale = |policy: &MetricPolicy| MetricPolicy {
+            margin: policy.margin,
+            kind: policy.kind,
+            direction: policy.direction,
+            pass_mark: policy.pass_mark,
+            ..MetricPolicy::default()
+        };
+        self.metrics.iter().map(|(name, policy)| (Arc::clone(name), scale(policy))).collect()
+    }
+
     /// The rules of a metric; the defaults for one without an entry.
     pub(crate) fn metric(&self, name: &str) -> MetricPolicy {
         self.metrics.get(name).cloned().unwrap_or_default()
@@ -190,6 +240,8 @@ impl Policy {
         checker.between("/alpha", "alpha", alpha, 0.0, 0.5);
         let alpha_breaks = settings.alpha_breaks.unwrap_or(alpha / 5.0);
         checker.between("/alpha_breaks", "alpha_breaks", alpha_breaks, 0.0, alpha);
+        let sequential = checker.sequential(settings.sequential.as_ref(), alpha, alpha_breaks);
+        let slices = checker.slices(&settings.slices, known);
         let severity = settings.severity.unwrap_or(default.severity);
         checker.share("/severity", "severity", severity, true);
         let min_measured = settings.min_measured.unwrap_or(default.min_measured);
@@ -212,6 +264,8 @@ impl Policy {
         Self {
             alpha,
             alpha_breaks,
+            sequential,
+            slices,
             severity,
             breaks: settings.breaks.unwrap_or_default(),
             inconclusive: settings.inconclusive.unwrap_or_default(),
@@ -221,6 +275,8 @@ impl Policy {
             min_overlap,
             max_new_errors: settings.errors.and_then(|errors| errors.max_new).unwrap_or(default.max_new_errors),
             must_pass,
+            canaries: settings.canaries,
+            quarantine: Quarantine::checked(settings.quarantine.unwrap_or_default(), known, checker),
             metrics,
             baseline: settings.baseline.and_then(|baseline| BaselinePolicy::checked(baseline, checker)),
         }

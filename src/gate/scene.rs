@@ -2,8 +2,9 @@
 
 use super::BaselineState;
 use super::comparable::{Reference, unusable};
+use super::looks::{Look, breaks_decide};
 use super::policy::{MetricPolicy, Policy};
-use super::settings::{BreaksSetting, FailOrWarn, InconclusiveSetting};
+use super::settings::{FailOrWarn, InconclusiveSetting};
 use super::sheet::{Sheet, sheets};
 use crate::domain::{
     Baseline, CaseId, Comparison, MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, Run, Severity,
@@ -12,7 +13,11 @@ use crate::stats::Ratio;
 
 /// The run beside the baseline, under the policy.
 pub(crate) struct Scene<'a> {
+    /// The trials that the look reads.
     pub(crate) run: &'a Run,
+    /// All trials, of which must-pass cases read more.
+    pub(crate) whole: &'a Run,
+    pub(crate) look: Look,
     pub(crate) policy: &'a Policy,
     pub(crate) state: &'a BaselineState,
     /// The run's metrics as the policy sees them, and the rules of each.
@@ -33,7 +38,8 @@ pub(crate) enum Unusable {
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(run: &'a Run, state: &'a BaselineState, policy: &'a Policy) -> Self {
+    /// `run`: what `look` reads of `whole`.
+    pub(crate) fn new(run: &'a Run, whole: &'a Run, state: &'a BaselineState, policy: &'a Policy, look: Look) -> Self {
         let metrics: Vec<(MetricSpec, MetricPolicy)> = run
             .header
             .metrics
@@ -43,7 +49,8 @@ impl<'a> Scene<'a> {
                 (rules.apply(spec.clone()), rules)
             })
             .collect();
-        let sheets = sheets(run, &metrics);
+        let mut sheets = sheets(run, &metrics);
+        policy.quarantine.apply(run, &mut sheets, &metrics);
         let (reference, unusable) = match state {
             BaselineState::NotAsked | BaselineState::Absent(_) | BaselineState::Broken(_) => (None, None),
             BaselineState::Found(baseline) => match unfit(run, baseline, policy) {
@@ -51,7 +58,7 @@ impl<'a> Scene<'a> {
                 None => (Some(Reference::build(baseline, &sheets, policy)), None),
             },
         };
-        Self { run, policy, state, metrics, sheets, reference, unusable }
+        Self { run, whole, look, policy, state, metrics, sheets, reference, unusable }
     }
 
     /// The level of the mean guard: all of alpha unless the break guard can fail the build (statistics §8.1).
@@ -71,7 +78,7 @@ impl<'a> Scene<'a> {
 
     pub(crate) fn breaks_decide(&self) -> bool {
         let runs = self.reference.as_ref().map_or(0, |reference| reference.baseline.runs.len());
-        runs >= 3 && self.policy.breaks == BreaksSetting::Fail
+        breaks_decide(runs, self.policy)
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::quarantine::QuarantineSettings;
 use crate::domain::Direction;
 
 /// What must hold for a run to pass.
@@ -16,10 +17,18 @@ pub(crate) struct GateSettings {
     pub metrics: BTreeMap<String, MetricSettings>,
     /// Cases that must pass whatever the means say.
     pub must_pass: Option<MustPassSettings>,
+    /// Cases that are known to be flaky: they count for no limit and need not pass, until a day. The comparison keeps them.
+    pub quarantine: Option<QuarantineSettings>,
+    /// Targets whose answers are fixed (`recorded`): no rule reads them, and what moves their scores is said to be the judge.
+    pub canaries: Vec<String>,
     /// Chance of a false alarm for a run in which nothing changed, over all metrics. Default 0.05.
     pub alpha: Option<f64>,
     /// The part of `alpha` that the break guard may spend (with three or more baseline runs). Default: a fifth of `alpha`.
     pub alpha_breaks: Option<f64>,
+    /// What the looks of a plan of trials (`run.trials: [1, 3]`) may spend and when they go on.
+    pub sequential: Option<SequentialSettings>,
+    /// Cases by tag that are compared by themselves. Tags without an entry are shown where they got worse and never decide.
+    pub slices: BTreeMap<String, SliceSettings>,
     /// How far below all other runs a case must fall to count as broken, on the 0 to 1 scale. Default 0.5.
     pub severity: Option<f64>,
     /// What broken stable cases do to the build when their number is more than flakiness explains. Default `fail`.
@@ -80,6 +89,39 @@ pub(crate) struct MetricSettings {
     pub direction: Option<Direction>,
     /// A case passes at this score or better.
     pub pass_mark: Option<f64>,
+}
+
+/// The looks of a plan of trials.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SequentialSettings {
+    /// The part of `alpha` that the first of two looks may spend on a drop. Default: a fifth of `alpha`. With more looks it is divided
+    /// after O'Brien and Fleming, and this is not used.
+    pub alpha1: Option<f64>,
+    /// A look stops where the smallest adjusted p is above this: no sign of a drop. Default 0.5.
+    pub phi: Option<f64>,
+    /// When a look goes on: `suspicion` of a drop (default), or `inconclusive`, also where a metric can be neither vouched for nor rejected.
+    pub extend_on: Option<ExtendOn>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ExtendOn {
+    #[default]
+    Suspicion,
+    Inconclusive,
+}
+
+/// The cases of one tag.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SliceSettings {
+    /// `true`: a metric of these cases that got worse fails the build. Each such slice costs some power everywhere. Default `false`: shown only.
+    pub gate: Option<bool>,
+    /// The largest drop of these cases that nobody minds, on the 0 to 1 scale. Default: the metric's.
+    pub margin: Option<f64>,
+    /// The metrics that are compared. Default: every metric that gates.
+    pub metrics: Option<Vec<String>>,
 }
 
 /// Cases that must pass.

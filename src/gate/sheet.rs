@@ -58,6 +58,11 @@ pub(crate) struct Sheet<'r> {
 }
 
 impl Sheet<'_> {
+    /// Where a case stands.
+    pub(crate) fn row_of(&self, id: &str) -> Option<usize> {
+        self.rows.binary_search_by(|row| (*row.id).cmp(id)).ok()
+    }
+
     /// The findings of one metric, row by row.
     pub(crate) fn column(&self, metric: usize) -> &[Measured] {
         self.columns.get(metric).map_or(&[], Vec::as_slice)
@@ -71,9 +76,35 @@ impl Sheet<'_> {
         }
     }
 
+    /// Takes a cell out of what the metric's limits read.
+    pub(crate) fn excuse(&mut self, metric: usize, row: usize) {
+        let means = self.columns.get(metric).cloned().unwrap_or_default();
+        if let Some(levels) = self.levels.get_mut(metric)
+            && let Some(cell) = levels.get_or_insert(means).get_mut(row)
+        {
+            *cell = Measured::NotApplicable;
+        }
+    }
+
     /// (measured, planned) cells of one metric.
     pub(crate) fn share(&self, metric: usize) -> (u64, u64) {
         share(self.column(metric))
+    }
+
+    /// The trials of one metric that were to be scored, each by itself: a case with one score of three is measured, and two thirds of its
+    /// evidence are not there.
+    pub(crate) fn tried(&self, metric: usize, spec: &MetricSpec) -> Vec<Measured> {
+        let cells = self.rows.iter().flat_map(|row| &row.trials).filter_map(|trial| cell(trial, metric));
+        cells
+            .map(|cell| match cell {
+                Cell::Value { value, .. } if !spec.kind.admits(value) => Measured::Error(FailureKind::NotAScore),
+                Cell::Value { value, .. } => CaseMean::of(&[value]).map_or(Measured::Left, Measured::Score),
+                Cell::Error { kind, .. } => Measured::Error(kind),
+                Cell::Unusable { kind } => Measured::Unusable(kind),
+                Cell::Skipped(SkipReason::NotApplicable) => Measured::NotApplicable,
+                Cell::Skipped(_) => Measured::Left,
+            })
+            .collect()
     }
 
     /// Why cells of one metric have no score: `3 timeout, 1 auth`, the most frequent first.

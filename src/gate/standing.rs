@@ -1,13 +1,13 @@
 //! Was the run carried through, was enough measured, and is there a baseline? (security §3, statistics §3.3)
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use jiff::Timestamp;
 
 use super::BaselineState;
 use super::policy::Policy;
 use super::scene::{Finding, Scene, Unusable, at_least, coverage};
-use super::sheet::{Sheet, grouped};
+use super::sheet::{Sheet, grouped, share};
 use super::word::{capital, names};
 use crate::domain::{Baseline, Bound, MetricName, Reason, RuleKind, RuleVerdict, Run, Severity};
 use crate::text::number::counted;
@@ -15,7 +15,7 @@ use crate::text::number::counted;
 /// The run has an end, a case for every one it selected, and none twice.
 pub(crate) fn complete(scene: &Scene<'_>) -> Finding {
     let run = scene.run;
-    let ids: BTreeSet<&str> = run.cases.iter().map(|case| &*case.id).collect();
+    let ids: HashSet<&str> = run.cases.iter().map(|case| &*case.id).collect();
     if let Some((reason, why)) = incomplete(scene, ids.len() as u64) {
         let verdict = RuleVerdict::NotEvaluated;
         return Finding::new(RuleKind::Complete, "", "", verdict, reason).with_severity(Severity::Block).saying(
@@ -155,7 +155,13 @@ pub(crate) fn covered(scene: &Scene<'_>, at: usize, sheet: &Sheet<'_>) -> Findin
         } else if !at_least(of_metric, out_of, scene.policy.min_measured) {
             gaps.add(format!("only {of_metric} of {out_of} measured for "), name, troubles);
         } else {
-            continue;
+            let tried = sheet.tried(metric, spec);
+            let (scored, all) = share(&tried);
+            if at_least(scored, all, scene.policy.min_measured) {
+                continue;
+            }
+            let troubles = grouped(tried.iter().filter_map(|cell| cell.trouble()));
+            gaps.add(format!("only {scored} of {all} trials measured for "), name, format!(" ({troubles})"));
         }
         worst = worst.max_by_effect(if rules.required() { Severity::Block } else { Severity::Warn });
         reason = if of_metric == 0 { Reason::NoScores } else { Reason::Coverage };

@@ -92,10 +92,10 @@ impl TrialsRule {
         let (all, half) = (trials.len(), trials.len() / 2);
         match self {
             Self::Mean => CaseMean::of(&valid),
-            Self::Median => {
-                let middle = valid.len().checked_sub(1)?;
-                CaseMean::of(&[*valid.get(middle / 2)?, *valid.get(middle.div_ceil(2))?])
-            }
+            Self::Median => decided(&valid, all, spec, &|scores| {
+                let middle = scores.len().checked_sub(1)?;
+                CaseMean::of(&[*scores.get(middle / 2)?, *scores.get(middle.div_ceil(2))?])
+            }),
             Self::Majority => reached(&valid, half + 1, all, spec),
             Self::Any => reached(&valid, 1, all, spec),
             Self::All => reached(&valid, all, all, spec),
@@ -103,18 +103,14 @@ impl TrialsRule {
                 let first = best_first(trials.get(..of).unwrap_or(trials));
                 reached(&first, wanted, of, spec)
             }
-            Self::AllOf(k) => CaseMean::of(&[worst_of(&valid, k)?]),
+            Self::AllOf(k) => decided(&valid, all, spec, &|scores| worst_of(scores, k)),
         }
     }
 }
 
 /// The score that `wanted` of `of` trials reach, where the missing ones cannot change it. `valid`: the others, best first.
 fn reached(valid: &[f64], wanted: usize, of: usize, spec: &MetricSpec) -> Option<CaseMean> {
-    let (lo, hi) = spec.kind.range();
-    let (worst, best) = match spec.direction {
-        Direction::Higher => (lo, hi),
-        Direction::Lower => (hi, lo),
-    };
+    let (worst, best) = ends(spec);
     let missing = of.checked_sub(valid.len())?;
     let at = wanted.checked_sub(1)?;
     let if_bad = valid.get(at).copied().unwrap_or(worst);
@@ -125,30 +121,66 @@ fn reached(valid: &[f64], wanted: usize, of: usize, spec: &MetricSpec) -> Option
     CaseMean::of(&[if_bad])
 }
 
+/// The worst and the best score there is.
+fn ends(spec: &MetricSpec) -> (f64, f64) {
+    let (lo, hi) = spec.kind.range();
+    match spec.direction {
+        Direction::Higher => (lo, hi),
+        Direction::Lower => (hi, lo),
+    }
+}
+
+/// What `of` trials come to, where the missing ones cannot change it. `valid`: the others, best first.
+fn decided(
+    valid: &[f64],
+    of: usize,
+    spec: &MetricSpec,
+    come_to: &dyn Fn(&[f64]) -> Option<CaseMean>,
+) -> Option<CaseMean> {
+    let missing = of.checked_sub(valid.len())?;
+    let (worst, best) = ends(spec);
+    let with_bad: Vec<f64> = valid.iter().copied().chain(std::iter::repeat_n(worst, missing)).collect();
+    let with_good: Vec<f64> = std::iter::repeat_n(best, missing).chain(valid.iter().copied()).collect();
+    let if_bad = come_to(&with_bad)?;
+    let same = !valid.is_empty() && come_to(&with_good)?.value() == if_bad.value();
+    same.then_some(if_bad)
+}
+
+/// Choices up to which the mean over all of them is taken exactly.
+const CHOICES: f64 = 4_096.0;
+
 /// The mean of the worst of `k`, over every choice of `k` of the scores, which are sorted best first.
-fn worst_of(scores: &[f64], k: usize) -> Option<f64> {
+fn worst_of(scores: &[f64], k: usize) -> Option<CaseMean> {
     let n = scores.len();
     if k == 0 || k > n {
         return None;
     }
-    // The share of choices in which the one at rank r (from 1) is the worst: C(r−1, k−1) / C(n, k). The last one first.
-    let mut share = k as f64 / n as f64;
-    let mut sum = 0.0;
-    for (at, score) in scores.iter().enumerate().skip(k - 1).rev() {
-        sum += share * score;
-        // C(r−2, k−1) = C(r−1, k−1) · (r−k) / (r−1)
-        share *= if at > 0 { (at + 1 - k) as f64 / at as f64 } else { 0.0 };
+    // In how many choices the one at rank r (from 1) is the worst: C(r−1, k−1), from rank k on.
+    let mut choices = 1.0;
+    let mut all = 0.0;
+    let mut worst = Vec::with_capacity(n);
+    for (at, score) in scores.iter().enumerate().skip(k - 1) {
+        worst.push((*score, choices));
+        all += choices;
+        choices *= (at + 1) as f64 / (at + 2 - k) as f64;
     }
-    Some((sum * 1e9).round() / 1e9)
+    if all <= CHOICES {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number below 4,097")]
+        let each = |(score, choices): (f64, f64)| std::iter::repeat_n(score, choices.round() as usize);
+        return CaseMean::of(&worst.into_iter().flat_map(each).collect::<Vec<f64>>());
+    }
+    CaseMean::of(&[worst.into_iter().map(|(score, choices)| score * (choices / all)).sum()])
 }
 
 impl Policy {
-    /// The problems of rules that cannot be read on cases that are asked `trials` times.
-    pub fn trials_problems(&self, gate: &Block, trials: u32) -> Diagnostics {
+    /// The problems of rules that cannot be read on cases that are asked as often as a look of the plan asks them.
+    pub fn trials_problems(&self, gate: &Block, looks: &[u32]) -> Diagnostics {
         let mut problems = Diagnostics::default();
-        let asked = usize::try_from(trials).unwrap_or(usize::MAX);
-        for (name, rules) in self.metrics.iter().filter(|(_, rules)| !rules.trials.fits(asked)) {
-            problems.push(unfit(gate, name, rules.trials, trials));
+        for (name, rules) in &self.metrics {
+            let fits = |trials: &&u32| rules.trials.fits(usize::try_from(**trials).unwrap_or(usize::MAX));
+            if let Some(trials) = looks.iter().find(|trials| !fits(trials)) {
+                problems.push(unfit(gate, name, rules.trials, *trials));
+            }
         }
         problems
     }
@@ -223,6 +255,9 @@ mod tests {
         assert_eq!(read("2-of-3", &[yes, None, no]), None);
         assert_eq!(read("2-of-3", &[yes, yes]), Some(1.0), "the third was not asked");
         assert_eq!(read("pass^3", &[yes, None, yes]), None);
+        assert_eq!(read("pass^2", &[yes, None, yes]), None, "with a failure it would be a third");
+        assert_eq!(read("pass^2", &[no, None, no]), Some(0.0));
+        assert_eq!([read("median", &[yes, None, no]), read("median", &[yes, None, yes])], [None, Some(1.0)]);
         assert_eq!(read("mean", &[yes, None, no]), Some(0.5));
         for rule in ["mean", "median", "majority", "any", "all", "1-of-2", "pass^1"] {
             assert_eq!(read(rule, &[None, None]), None, "{rule}");
@@ -260,7 +295,7 @@ mod tests {
             prop_assume!(m <= trials.len());
             let known: Vec<Option<f64>> = trials.iter().map(|trial| trial.map(f64::from)).collect();
             let filled: Vec<Option<f64>> = trials.iter().map(|trial| Some(f64::from(trial.unwrap_or(fill)))).collect();
-            for rule in ["majority".to_owned(), "any".to_owned(), "all".to_owned(), format!("{m}-of-{}", trials.len())] {
+            for rule in ["majority".to_owned(), "any".to_owned(), "all".to_owned(), format!("{m}-of-{}", trials.len()), "median".to_owned(), format!("pass^{m}")] {
                 if let Some(found) = read(&rule, &known) {
                     prop_assert_eq!(Some(found), read(&rule, &filled), "{}", rule);
                 }

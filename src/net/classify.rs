@@ -110,7 +110,9 @@ fn complaint(meaning: Meaning, status: u16, said: &ErrorBody, hint: &RateHint) -
             Some(Complaint::TooMany)
         }
         Meaning::RateLimited
-            if spent || mentions(&["per min", "per sec", "per hour", "per day", "rpm", "tpm", "qps", "/min", "/s"]) =>
+            if spent
+                || mentions(&["per min", "per sec", "per hour", "per day", "rpm", "tpm", "qps"])
+                || has_rate(&words) =>
         {
             Some(Complaint::TooFast)
         }
@@ -126,6 +128,14 @@ fn complaint(meaning: Meaning, status: u16, said: &ErrorBody, hint: &RateHint) -
         | Meaning::Filtered
         | Meaning::Redirected => None,
     }
+}
+
+/// `50 requests/s`, `10/min`; the path of an address is none.
+fn has_rate(words: &str) -> bool {
+    let units = ["s", "sec", "second", "min", "minute", "h", "hour", "d", "day"];
+    let unit =
+        |word: &str| word.split_once('/').map(|(_, unit)| unit.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
+    words.split_whitespace().filter_map(unit).any(|unit| units.contains(&unit.as_str()))
 }
 
 fn rejection(meaning: Meaning, what: &str, words: &str, hint: RateHint) -> Rejection {

@@ -71,7 +71,7 @@ pub fn rule(rule: &Comparison) -> String {
     let limit = rule.limit.map(number::limit).unwrap_or_default();
     let side = rule.bound.map_or("", Bound::sign);
     match rule.rule {
-        RuleKind::NotWorse => match rule.limit {
+        RuleKind::NotWorse | RuleKind::Slice => match rule.limit {
             Some(margin) => format!("not worse (margin {})", number::margin(margin)),
             None => "not worse".to_owned(),
         },
@@ -94,15 +94,15 @@ pub fn finding(rule: &Comparison) -> String {
     let found = match rule.verdict {
         RuleVerdict::Met if rule.improved => "better",
         RuleVerdict::Met => match rule.rule {
-            RuleKind::NotWorse if rule.reason == Reason::SmallDrop => "small drop",
-            RuleKind::NotWorse => "not worse",
+            RuleKind::NotWorse | RuleKind::Slice if rule.reason == Reason::SmallDrop => "small drop",
+            RuleKind::NotWorse | RuleKind::Slice => "not worse",
             RuleKind::MaxDrop => "within the limit",
             RuleKind::Reported => "reported",
             _ => "met",
         },
         RuleVerdict::Violated => match rule.rule {
-            RuleKind::NotWorse if rule.reason == Reason::Breaks => "cases broke",
-            RuleKind::NotWorse => "worse",
+            RuleKind::NotWorse | RuleKind::Slice if rule.reason == Reason::Breaks => "cases broke",
+            RuleKind::NotWorse | RuleKind::Slice => "worse",
             RuleKind::MaxDrop => "dropped too far",
             RuleKind::MustPass | RuleKind::EachCase => "cases failed",
             RuleKind::NewErrors => "new errors",
@@ -133,6 +133,7 @@ pub fn finding(rule: &Comparison) -> String {
 pub fn check(kind: RuleKind) -> &'static str {
     match kind {
         RuleKind::NotWorse => "not worse than the baseline",
+        RuleKind::Slice => "no tag worse than in the baseline",
         RuleKind::MaxDrop => "allowed drop",
         RuleKind::Threshold => "threshold",
         RuleKind::PassRate => "pass rate",
@@ -151,6 +152,7 @@ pub fn check(kind: RuleKind) -> &'static str {
 pub fn rule_key(kind: RuleKind) -> &'static str {
     match kind {
         RuleKind::NotWorse => "not_worse",
+        RuleKind::Slice => "slice",
         RuleKind::MaxDrop => "max_drop",
         RuleKind::Threshold => "threshold",
         RuleKind::PassRate => "pass_rate",

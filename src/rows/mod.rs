@@ -32,6 +32,7 @@ mod value;
 mod yaml;
 
 pub(crate) use answer::{AnswerParts, answer_from};
+pub(crate) use encoding::{decode, read_whole};
 pub(crate) use excerpt::show;
 pub use file::{DataFile, FileError, expand, resolve};
 pub use format::{Format, Layout, LayoutSettings, OneOrMany};

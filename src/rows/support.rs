@@ -27,6 +27,7 @@ pub(crate) fn suite_in(folder: &Path) -> Suite {
             workers: None,
             batch_size: 1,
             trials: 1,
+            looks: vec![1],
             timeout: Duration::from_secs(60),
             connect_timeout: Duration::from_secs(10),
             deadline: None,

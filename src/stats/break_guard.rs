@@ -1,6 +1,6 @@
 //! Did stable cases break, more than flakiness explains? (§7)
 
-use super::sign_flip::binomial_tail;
+use super::binomial::binomial_tail;
 
 /// What the guard counted.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,5 +1,7 @@
 //! From two scores a case to the units of evidence (§2–§4).
 
+use std::collections::BTreeSet;
+
 use super::exact::{CaseMean, Ratio, gcd, total};
 
 /// One case's two scores, in the metric's own scale.
@@ -36,17 +38,20 @@ pub struct Differences {
 /// **Source**: §1.3, §2.1, §4.
 pub fn differences(pairs: &[Pair], range: f64, lower_is_better: bool) -> Option<Differences> {
     let mut common: i128 = 1;
-    for pair in pairs {
-        for trials in [pair.candidate.trials(), pair.baseline.trials()] {
-            let trials = i128::from(trials);
-            common = common.checked_mul(trials / gcd(common, trials).max(1))?;
-        }
+    let counts: BTreeSet<u32> =
+        pairs.iter().flat_map(|pair| [pair.candidate.trials(), pair.baseline.trials()]).collect();
+    for trials in counts {
+        let trials = i128::from(trials);
+        common = common.checked_mul(trials / gcd(common, trials).max(1))?;
     }
     let sign = if lower_is_better { -1 } else { 1 };
     let per_case: Vec<i128> = pairs
         .iter()
         .map(|pair| {
-            let on = |mean: CaseMean| mean.micro().checked_mul(common / i128::from(mean.trials()));
+            let on = |mean: CaseMean| {
+                let trials = i128::from(mean.trials());
+                mean.micro().checked_mul(if trials == 1 { common } else { common / trials })
+            };
             on(pair.candidate)?.checked_sub(on(pair.baseline)?).map(|difference| sign * difference)
         })
         .collect::<Option<_>>()?;

@@ -1,5 +1,6 @@
 //! The mean guard's test: is the average lower than chance alone would make it?
 
+use super::binomial::binomial_tail;
 use super::exact::gcd;
 
 /// Up to this sum of magnitudes the distribution is computed exactly; beyond it magnitudes are put on a grid of this size (§5.3).
@@ -82,9 +83,15 @@ pub fn sign_flip(differences: &[i128]) -> SignFlip {
 /// Without zeros and without a common factor.
 fn reduced(differences: &[i128]) -> Vec<i128> {
     let mut units: Vec<i128> = differences.iter().copied().filter(|unit| *unit != 0).collect();
-    let common = units.iter().fold(0, |common, unit| gcd(common, *unit)).max(1);
-    for unit in &mut units {
-        *unit /= common;
+    let mut common = 0;
+    for unit in &units {
+        common = gcd(common, *unit);
+        if common == 1 {
+            break;
+        }
+    }
+    if common > 1 {
+        units.iter_mut().for_each(|unit| *unit /= common);
     }
     // 2·|a|·2^18 must fit into 127 bits; so long a magnitude is cut, which moves p by less than 2^-60.
     let largest = units.iter().map(|unit| unit.unsigned_abs()).max().unwrap_or(0);
@@ -110,44 +117,6 @@ pub fn mcnemar(breaks: u64, fixes: u64) -> SignFlip {
     }
     let (above, at) = binomial_tail(count, 0.5, breaks);
     SignFlip { p_mid: above + 0.5 * at, p_exact: above + at, method: FlipMethod::Exact }
-}
-
-/// P(X > k) and P(X = k) for X ~ Bin(n, p), 0 < p < 1.
-///
-/// Weights relative to the mode follow each other by ratios, so nothing overflows and the error stays near 1e-14.
-pub(super) fn binomial_tail(n: u64, p: f64, k: u64) -> (f64, f64) {
-    if k > n {
-        return (0.0, 0.0);
-    }
-    let odds = p / (1.0 - p);
-    let size = n as f64;
-    let mode = (((size + 1.0) * p).floor() as u64).min(n);
-    let (mut total, mut above, mut at) = (1.0, 0.0, 0.0);
-    let mut note = |value: u64, weight: f64| match value.cmp(&k) {
-        std::cmp::Ordering::Greater => above += weight,
-        std::cmp::Ordering::Equal => at += weight,
-        std::cmp::Ordering::Less => {}
-    };
-    note(mode, 1.0);
-    let mut weight = 1.0;
-    for value in mode..n {
-        weight *= odds * (size - value as f64) / (value as f64 + 1.0);
-        total += weight;
-        note(value + 1, weight);
-        if weight == 0.0 {
-            break;
-        }
-    }
-    weight = 1.0;
-    for value in (0..mode).rev() {
-        weight *= (value as f64 + 1.0) / (odds * (size - value as f64));
-        total += weight;
-        note(value, weight);
-        if weight == 0.0 {
-            break;
-        }
-    }
-    (above / total, at / total)
 }
 
 /// All 2^n sign choices, n ≤ 20, one more unit at a time.

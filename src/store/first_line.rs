@@ -27,6 +27,17 @@ pub(super) struct FirstLine {
     pub(super) schema: Option<u64>,
 }
 
+/// Whether writing a file whose first line says `kind` at `path` loses nothing of another kind: there is no file of content, or one of
+/// that kind. A pipe or a device holds nothing.
+pub fn is_free_for(path: &Path, kind: &str) -> bool {
+    if !path.metadata().is_ok_and(|data| data.is_file() && data.len() > 0) {
+        return true;
+    }
+    let first = Lines::open(path).and_then(|mut lines| lines.next());
+    let line = first.ok().flatten().and_then(|first| serde_json::from_str::<FirstLine>(&first.text).ok());
+    line.is_some_and(|line| line.kind.as_deref() == Some(kind))
+}
+
 impl FileKind {
     /// Looks at the first line only; whether the rest is right is for the reader of that kind.
     ///

@@ -53,7 +53,11 @@ impl Lines {
                 }
                 Err(_) => return Err(self.corrupt("the line is not UTF-8")),
             };
-            let text = text.strip_prefix('\u{feff}').unwrap_or(&text).trim_end_matches(['\n', '\r']).to_owned();
+            let mut text = text;
+            text.truncate(text.trim_end_matches(['\n', '\r']).len());
+            if let Some(rest) = text.strip_prefix('\u{feff}') {
+                text = rest.to_owned();
+            }
             if !text.trim().is_empty() {
                 return Ok(Some(Line { text, offset, last: !ended }));
             }

@@ -86,7 +86,16 @@ fn open(path: &Path) -> Result<File, StoreError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(fail)?;
     }
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(fail)
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    // A link that came with a checkout must not make its target the lock, which is written to.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nix::fcntl::OFlag::O_NOFOLLOW.bits());
+    #[cfg(not(unix))]
+    if path.symlink_metadata().is_ok_and(|data| data.is_symlink()) {
+        return Err(fail(std::io::Error::other("it is a link")));
+    }
+    options.open(path).map_err(fail)
 }
 
 /// Whether the locked file still is the one that others will find.
@@ -117,6 +126,18 @@ mod tests {
         drop(first);
         assert!(!cfg!(unix) || !path.exists());
         Lock::try_hold(&path).unwrap();
+    }
+
+    /// A checkout can bring a link of that name to any file that its owner may write.
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, target) = (folder.path().join(".lock"), folder.path().join("precious"));
+        std::fs::write(&target, "as it was").unwrap();
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        assert!(Lock::try_hold(&path).is_err() && Lock::wait(&path).is_err());
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "as it was");
     }
 
     #[test]

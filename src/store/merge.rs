@@ -181,8 +181,12 @@ impl Source {
         if line.kind.as_deref() != Some(KIND) {
             return Err(no_shard("is no results file of scoregate"));
         }
-        if let Some(found) = line.schema.filter(|found| *found > RESULTS_SCHEMA) {
-            return Err(StoreError::Newer { path: path.to_owned(), found, known: RESULTS_SCHEMA }.into());
+        match line.schema {
+            None => return Err(no_shard("does not say its `schema` in its first line")),
+            Some(found) if found > RESULTS_SCHEMA => {
+                return Err(StoreError::Newer { path: path.to_owned(), found, known: RESULTS_SCHEMA }.into());
+            }
+            Some(_) => {}
         }
         let header: RunHeader = lines.parse(&first.text)?;
         let part = header.shard.ok_or_else(|| no_shard("is a whole run, not a shard of one"))?;

@@ -14,6 +14,7 @@
 mod baseline;
 mod batches;
 mod cassette;
+mod earlier;
 mod error;
 mod first_line;
 mod ledger;
@@ -33,8 +34,9 @@ pub use cassette::{
     CASSETTE_SCHEMA, CallKey, CallLine, Cassette, CassetteEnd, CassetteHeader, CassetteWriter, RequestLine,
     ResponseLine,
 };
+pub use earlier::EarlierOutcomes;
 pub use error::{BadLine, StoreError};
-pub use first_line::FileKind;
+pub use first_line::{FileKind, is_free_for};
 pub use ledger::{
     Account, Bill, EndpointAccount, Found, Kept, Ledger, LedgerMode, LedgerUse, Peek, PruneSettings, Pruned, Resumed,
     Unfinished, account, prune,

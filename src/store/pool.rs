@@ -20,7 +20,12 @@ pub fn accept(run: &Run, accepted: BaselineRun, texts: Option<&Texts>) -> Result
         let mut scores = BTreeMap::new();
         let mut not_applicable = Vec::new();
         for (at, metric) in run.header.metrics.iter().enumerate() {
-            let cells = || case.trials.iter().filter_map(|trial| trial.cells.get(at).copied().flatten());
+            // Further attempts of a failed must-pass case are no trials: repeating only what failed would raise its mean.
+            let planned = match run.header.trials {
+                0 => usize::MAX,
+                trials => usize::try_from(trials).unwrap_or(usize::MAX),
+            };
+            let cells = || case.trials.iter().take(planned).filter_map(|trial| trial.cells.get(at).copied().flatten());
             if cells().any(|cell| cell == Cell::Skipped(SkipReason::NotApplicable)) {
                 not_applicable.push(metric.name.clone());
                 continue;
@@ -29,7 +34,9 @@ pub fn accept(run: &Run, accepted: BaselineRun, texts: Option<&Texts>) -> Result
                 Cell::Value { value, .. } => Some(value),
                 Cell::Error { .. } | Cell::Unusable { .. } | Cell::Skipped(_) => None,
             });
-            scores.insert(metric.name.clone(), vec![values.collect()]);
+            let mut values: Vec<f64> = values.collect();
+            values.shrink_to_fit();
+            scores.insert(metric.name.clone(), vec![values]);
         }
         cases.push(BaselineCase {
             id: case.id.clone(),

@@ -14,7 +14,8 @@ const TRIALS_AT_ONCE: u32 = 16;
 #[derive(Default)]
 pub(crate) struct RunBuilder {
     run: Run,
-    positions: HashMap<(Arc<str>, Arc<str>), usize>,
+    /// Target → case → position.
+    positions: HashMap<Arc<str>, HashMap<Arc<str>, usize>>,
     metrics: HashMap<String, usize>,
 }
 
@@ -74,14 +75,22 @@ impl RunBuilder {
     }
 
     pub(super) fn case(&mut self, id: &str, target: &str) -> &mut CaseRecord {
-        // Few targets, many cases: one name for all of a target.
-        let same = self.run.cases.last().filter(|case| *case.target == *target).map(|case| Arc::clone(&case.target));
-        let key: (Arc<str>, Arc<str>) = (id.into(), same.unwrap_or_else(|| target.into()));
-        let cases = &mut self.run.cases;
-        let at = *self.positions.entry(key.clone()).or_insert_with(|| {
+        let Self { run, positions, .. } = self;
+        let cases = &mut run.cases;
+        // Lines of a case mostly stand together.
+        let same = cases
+            .len()
+            .checked_sub(1)
+            .filter(|last| cases.get(*last).is_some_and(|case| *case.id == *id && *case.target == *target));
+        let known = || positions.get(target).and_then(|cases| cases.get(id)).copied();
+        let at = same.or_else(known).unwrap_or_else(|| {
+            // Few targets, many cases: one name for all of a target.
+            let target = positions.get_key_value(target).map_or_else(|| target.into(), |(name, _)| Arc::clone(name));
+            let id: Arc<str> = id.into();
+            positions.entry(Arc::clone(&target)).or_default().insert(Arc::clone(&id), cases.len());
             cases.push(CaseRecord {
-                id: key.0,
-                target: key.1,
+                id,
+                target,
                 content: None,
                 tags: Vec::new(),
                 cluster: None,
@@ -91,6 +100,11 @@ impl RunBuilder {
             cases.len() - 1
         });
         &mut cases[at]
+    }
+
+    /// The case that was added to last, where lines come case by case.
+    pub(crate) fn last(&self) -> Option<&CaseRecord> {
+        self.run.cases.last()
     }
 
     pub(crate) fn finish(mut self, completion: Option<Completion>, file: Option<PathBuf>) -> Run {

@@ -11,7 +11,7 @@ use super::interpolate::interpolate;
 use super::path::{project_root, resolve};
 use super::read::read;
 use super::skeleton::{Skeleton, skeleton};
-use super::spec::{BudgetSpec, LedgerSettings, LedgerSpec, Reuse, RunSpec, Workers};
+use super::spec::{BudgetSpec, LedgerSettings, LedgerSpec, Reuse, RunSpec, TrialsSpec, Workers};
 use super::{Block, path::PathError};
 use crate::diagnostic::{Diagnostic, Diagnostics, Source};
 use crate::domain::{Digest, Env, Redactor, Secret};
@@ -52,7 +52,10 @@ pub struct RunSettings {
     pub workers: Option<NonZeroUsize>,
     /// Judge questions in one request at most, from 1.
     pub batch_size: usize,
+    /// Trials of every case; of a plan of looks, those of the first.
     pub trials: u32,
+    /// Trials at each look, rising; one of them: no plan.
+    pub looks: Vec<u32>,
     /// One attempt, from connect to the last byte.
     pub timeout: Duration,
     pub connect_timeout: Duration,
@@ -258,13 +261,15 @@ fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &m
             folder.join(LEDGER)
         }
     };
+    let looks = looks(trials.as_ref(), &block, diagnostics);
     RunSettings {
         workers: match workers {
             None | Some(Workers::Auto(_)) => None,
             Some(Workers::Number(number)) => Some(*number),
         },
         batch_size: batch_size.and_then(|size| usize::try_from(size).ok()).unwrap_or(1).max(1),
-        trials: trials.map_or(1, std::num::NonZeroU32::get),
+        trials: looks.first().copied().unwrap_or(1),
+        looks,
         timeout: timeout.map_or(TIMEOUT, |period| period.0),
         connect_timeout: connect_timeout.map_or(CONNECT_TIMEOUT, |period| period.0),
         deadline: deadline.map(|period| period.0),
@@ -276,4 +281,18 @@ fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &m
         ledger_ttl: ttl.map(|period| period.0),
         ledger_reuse: mode.unwrap_or_default(),
     }
+}
+
+/// Trials at each look, each more than the one before.
+fn looks(trials: Option<&TrialsSpec>, block: &Block, diagnostics: &mut Diagnostics) -> Vec<u32> {
+    let looks: Vec<u32> = match trials {
+        None => vec![1],
+        Some(TrialsSpec::Fixed(count)) => vec![count.get()],
+        Some(TrialsSpec::Looks(looks)) => looks.iter().map(|count| count.get()).collect(),
+    };
+    if !looks.iter().zip(looks.iter().skip(1)).all(|(now, next)| now < next) {
+        let problem = block.problem("/trials", "out-of-range", "each look needs more trials than the one before");
+        diagnostics.push(problem.help("write them rising, such as `trials: [1, 3]`"));
+    }
+    looks
 }

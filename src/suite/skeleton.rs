@@ -94,15 +94,6 @@ fn not_available(root: &mut Node, source: &Arc<Source>, diagnostics: &mut Diagno
         let diagnostic = crate::diagnostic::Diagnostic::error("not-available", message.to_owned());
         diagnostics.push(diagnostic.at(source, span).help(help));
     };
-    if run.value.get("trials").is_some_and(|trials| matches!(trials.value.content, Content::List(_)))
-        && let Some(trials) = run.value.take("trials")
-    {
-        refuse(
-            trials.value.span,
-            "`trials` as a list is not available in this version",
-            "give one fixed number, such as `trials: 3`",
-        );
-    }
     for (key, help) in [("mode", "remove it; calls are made one by one")] {
         if let Some(entry) = run.value.take(key) {
             refuse(entry.key_span, &format!("`{key}` is not available in this version"), help);

@@ -83,8 +83,9 @@ pub(super) struct RunSpec {
     /// Judge questions packed into one request, for each judge (default: 1, each alone).
     #[schemars(range(min = 1, max = 20))]
     pub batch_size: Option<u32>,
-    /// How often every case is asked (default: 1).
-    pub trials: Option<NonZeroU32>,
+    /// How often every case is asked (default: 1). A list is a plan of looks: `[1, 3]` asks once, and up to three times where the comparison
+    /// with the baseline is suspicious then.
+    pub trials: Option<TrialsSpec>,
     /// Time for one attempt, from connecting to the last byte (default: 60s).
     pub timeout: Option<Period>,
     /// Time for connecting (default: 10s).
@@ -100,6 +101,14 @@ pub(super) struct RunSpec {
     pub record: Option<Map<String, Value>>,
     /// Where paid calls are kept, and for how long; a path is short for `{ path: … }`.
     pub ledger: Option<LedgerSpec>,
+}
+
+/// A fixed number, or the trials at each look.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum TrialsSpec {
+    Fixed(NonZeroU32),
+    Looks(#[schemars(length(min = 1, max = 10))] Vec<NonZeroU32>),
 }
 
 /// A path, or the whole form.

@@ -137,7 +137,7 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
         program: settings.argv.first().cloned().unwrap_or_default(),
         stdin: settings.stdin.unwrap_or(Stdin::Json),
         limits: settings.limits.unwrap_or_default(),
-        version: settings.version.as_deref().or(context.version).map(Arc::from),
+        version: context.version(settings.version.as_deref()),
         stdout,
         paths,
         environment,

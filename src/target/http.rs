@@ -186,7 +186,7 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
         statuses: settings.status,
         redirects: settings.redirects.unwrap_or(Redirects::Error),
         limits: settings.limits.unwrap_or_default(),
-        version: settings.version.as_deref().or(context.version).map(Arc::from),
+        version: context.version(settings.version.as_deref()),
         deadlines: context.deadlines(settings.timeout.map(|period| period.0)),
     }))
 }

@@ -20,6 +20,7 @@ mod values;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Answer, Case, Failure, TargetName};
@@ -64,6 +65,11 @@ pub struct BuildContext<'a> {
 }
 
 impl BuildContext<'_> {
+    /// The application's version: as the target states it, unless that is empty, else as the checkout tells it.
+    fn version(&self, stated: Option<&str>) -> Option<Arc<str>> {
+        stated.filter(|stated| !stated.trim().is_empty()).or(self.version).map(Arc::from)
+    }
+
     /// The run's bounds of one call, with the target's own `timeout` where it has one.
     fn deadlines(&self, timeout: Option<std::time::Duration>) -> Deadlines {
         let run = &self.suite.run;

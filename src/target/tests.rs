@@ -50,6 +50,7 @@ fn suite() -> Suite {
             workers: None,
             batch_size: 1,
             trials: 1,
+            looks: vec![1],
             timeout: Duration::from_secs(5),
             connect_timeout: Duration::from_secs(2),
             deadline: None,

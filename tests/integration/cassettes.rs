@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::chat_server::{ChatServer, completion};
 use crate::command::{check, checked, code, command, err, folder, out, results, verdict};
+use crate::process::wait_until;
 use crate::raw_server::{RawServer, Step, json};
 
 const KEY: &str = "sg-test-secret-7Q/w+x==";
@@ -222,9 +223,7 @@ fn kill_9_while_recording_loses_no_whole_line() {
         .env("JUDGE_KEY", KEY)
         .spawn()
         .expect("a run");
-    while server.with(|counts| counts.requests) < 40 {
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_until("requests", || server.with(|counts| counts.requests) >= 40);
     child.kill().expect("a kill");
     child.wait().expect("an end");
     let tape = place.path().join("tape.jsonl");

@@ -288,4 +288,8 @@ fn kept_answers_are_of_this_version_of_the_application() {
     assert_eq!(asked(), 5, "the version is stated");
     write("app.py", "3\n");
     assert_eq!(asked(), 0, "and it stayed");
+    write("scoregate.yaml", &suite(", version: \"${IMAGE:-}\""));
+    assert_eq!(asked(), 5, "an empty version is none: the checkout tells it");
+    write("app.py", "4\n");
+    assert_eq!(asked(), 5);
 }

@@ -15,6 +15,7 @@ mod cassettes;
 mod chat_server;
 #[path = "support/command.rs"]
 mod command;
+mod compare;
 mod datasets;
 mod determinism;
 mod documents;
@@ -27,13 +28,17 @@ mod exit_codes;
 mod fake_github;
 mod github;
 mod http;
+mod judges;
 mod junit;
 mod ledger;
 #[cfg(unix)]
 mod live;
 mod logs;
 #[cfg(unix)]
+mod looks;
+#[cfg(unix)]
 mod packing;
+mod planning;
 mod problems;
 #[cfg(unix)]
 #[path = "support/process.rs"]

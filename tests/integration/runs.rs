@@ -367,3 +367,47 @@ fn rn_first_failure_noise() {
     assert!(progress <= 40, "{progress} lines of progress");
     assert!(out.lines().count() + err.lines().count() < 1_000);
 }
+
+/// Reports of an earlier run are nobody's: not of one that does not begin, and not of one that is killed.
+#[test]
+fn no_report_of_an_earlier_run_is_left() {
+    const SUITE: &str = "version: 1\nname: stale\ndataset: { path: data.jsonl }\nevaluators:\n  exact_match: {}\n";
+    let row = "{\"id\":\"a\",\"input\":\"a?\",\"reference\":\"yes\",\"answer\":\"yes\"}\n";
+    let place = folder(&[("scoregate.yaml", SUITE), ("data.jsonl", row), ("bad.yaml", "version: 1\n")]);
+    let reports =
+        || ["verdict.json", "junit.xml", "comment.md"].map(|name| place.path().join("out").join(name).exists());
+    for (arguments, expected) in [
+        (vec!["run", "bad.yaml", "--out", "out"], 2),
+        (vec!["run", "--case", "nobody", "--out", "out"], 2),
+        (vec!["run", "--out", "out", "--record", "out/verdict.json"], 2),
+    ] {
+        check(place.path(), &["run", "--out", "out"], 0);
+        assert_eq!(reports(), [true; 3]);
+        check(place.path(), &arguments, expected);
+        assert_eq!(reports(), [false; 3], "{arguments:?}");
+    }
+    assert!(place.path().join("out/results.jsonl").exists(), "what a run may be selected by stays");
+}
+
+/// What is written as a run goes on replaces no file of another kind.
+#[test]
+fn events_and_cassettes_overwrite_nothing_else() {
+    const SUITE: &str = "version: 1\nname: kept\ndataset: { path: data.jsonl }\nevaluators:\n  exact_match: {}\n";
+    let row = "{\"id\":\"a\",\"input\":\"a?\",\"reference\":\"yes\",\"answer\":\"yes\"}\n";
+    let place = folder(&[("scoregate.yaml", SUITE), ("data.jsonl", row)]);
+    for arguments in [
+        ["run", "--events", "scoregate.yaml"].as_slice(),
+        &["run", "--events", "data.jsonl"],
+        &["run", "--record", "data.jsonl", "--record-mode", "all"],
+        &["run", "--record", "a.x", "--events", "a.x"],
+        &["run", "--record", "scoregate-out/results.jsonl"],
+    ] {
+        let said = check(place.path(), arguments, 2);
+        assert!(said.contains("would overwrite"), "{said}");
+    }
+    let read = |name: &str| std::fs::read_to_string(place.path().join(name)).expect("a file");
+    assert_eq!((read("scoregate.yaml").as_str(), read("data.jsonl").as_str()), (SUITE, row));
+    for _ in 0..2 {
+        check(place.path(), &["run", "--events", "e.ndjson", "--record", "tape.jsonl", "--record-mode", "all"], 0);
+    }
+}

@@ -62,3 +62,18 @@ fn a_rule_that_the_trials_do_not_suffice_for_is_found_before_the_first_call() {
     let said = check(place.path(), &["check"], 2);
     assert!(said.contains("`most` says nothing about trials"), "{said}");
 }
+
+/// One answer of three is not the evidence of three.
+#[test]
+fn trials_that_failed_count_among_what_was_to_be_measured() {
+    let suite = "version: 1\nname: trials\ndataset: { path: data.jsonl }\n\
+         targets:\n  app:\n    command:\n      stdin: none\n      argv: [sh, -c, 'test \"$1\" = 0 && echo yes', sh, \"{{ trial }}\"]\n\
+         evaluators:\n  equals: { value: \"yes\" }\ngate:\n  metrics:\n    equals: { min: 0.5, mode: point }\nrun: { trials: 3, retry: { attempts: 1 } }\n";
+    let rows: String = (0..4).map(|at| format!("{{\"id\":\"q{at}\",\"input\":\"?\"}}\n")).collect();
+    let place = folder(&[("scoregate.yaml", suite), ("data.jsonl", &rows)]);
+    let said = check(place.path(), &["run"], 3);
+    assert!(said.contains("only 4 of 12 trials measured for equals"), "{said}");
+    std::fs::write(place.path().join("scoregate.yaml"), suite.replace("gate:\n", "gate:\n  min_measured: 0.3\n"))
+        .expect("a file");
+    check(place.path(), &["run"], 0);
+}

@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use crate::peer;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
@@ -15,10 +18,16 @@ pub(in crate::cli) struct SuiteInput {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(in crate::cli) struct ResultsInput {
-    /// Results of the run under test (results.jsonl, or lines of case, metric and value)
+    /// Results of the run under test: ours, or those of promptfoo, deepeval, ragas, inspect_ai, JUnit, or plain scores (CSV, JSONL)
     pub(in crate::cli) current: PathBuf,
-    /// Results or baseline file to compare with
-    pub(in crate::cli) baseline: Option<PathBuf>,
+    /// What to compare with: a baseline file, or results as above; several files are runs of one pool
+    pub(in crate::cli) baseline: Vec<PathBuf>,
+    /// Whose files these are, where their content does not say it
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(peer::names()))]
+    pub(in crate::cli) from: Option<String>,
+    /// Compare this metric only (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) metric: Vec<String>,
     /// Take the gate's policy from this suite
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) suite: Option<PathBuf>,

@@ -1,12 +1,15 @@
 //! The commands and their flags. Flags are grouped for the reader: one file and one struct per help heading.
 
 mod baseline;
+mod drift;
 mod evaluators;
 mod gate;
 mod host;
 mod input;
+mod judge;
 mod ledger;
 mod output;
+mod power;
 mod report;
 mod run;
 mod select;
@@ -14,12 +17,15 @@ mod select;
 use clap::{Args, Parser, Subcommand};
 
 pub(super) use baseline::{BaselineArgs, BaselineCommand};
+pub(super) use drift::DriftArgs;
 pub(super) use evaluators::{EvaluatorsArgs, EvaluatorsCommand, ListFormat};
 pub(super) use gate::GateArgs;
 pub(super) use host::HostArgs;
 pub(super) use input::{ResultsInput, ShardsInput, SuiteInput};
+pub(super) use judge::{CalibrateArgs, JudgeArgs, JudgeCommand, RepeatArgs};
 pub(super) use ledger::{LedgerArgs, LedgerCommand, PruneArgs, StatsFormat};
 pub(super) use output::{Format, OutputArgs};
+pub(super) use power::PowerArgs;
 pub(super) use report::ReportArgs;
 pub(super) use run::{LedgerChoice, MeasureArgs, RecordMode};
 pub(super) use select::{SelectArgs, ShardWish};
@@ -47,6 +53,12 @@ pub(super) enum Command {
     Merge(MergeArgs),
     /// Look at a baseline, or accept a run into it
     Baseline(BaselineArgs),
+    /// Say how many cases, trials or baseline runs it takes to see a drop
+    Power(PowerArgs),
+    /// Find out how noisy and how biased a judge is
+    Judge(JudgeArgs),
+    /// Look through runs in time for the places where a metric's level changed
+    Drift(DriftArgs),
     /// Look at the kept answers of paid calls, or remove old ones
     Ledger(LedgerArgs),
     /// List the evaluators, or show one with its settings and an example

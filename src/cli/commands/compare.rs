@@ -1,5 +1,6 @@
 //! `scoregate compare CURRENT [BASELINE]`: the gate from files.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::cli::args::{CompareArgs, Format, OutputArgs, ReportArgs, ResultsInput};
@@ -8,10 +9,11 @@ use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::{Failed, in_line};
 use crate::cli::{reference, reports, screen};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::domain::{Env, MetricSpec, Redactor, Run};
+use crate::domain::{Baseline, Env, MetricSpec, Redactor, Run};
 use crate::gate::{BaselineState, Policy, judge};
+use crate::peer::{self, Wanted};
 use crate::report;
-use crate::store::{StoreError, read_runs};
+use crate::store::StoreError;
 use crate::suite::{self, Suite};
 
 pub(in crate::cli) fn execute(args: &CompareArgs, env: &Env) -> Result<Ending, Failed> {
@@ -22,20 +24,26 @@ pub(in crate::cli) fn execute(args: &CompareArgs, env: &Env) -> Result<Ending, F
 
 fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor) -> Result<Ending, Failed> {
     let CompareArgs {
-        input: ResultsInput { current, baseline, suite: _ },
+        input: ResultsInput { current, baseline, from, metric, suite: _ },
         report: ReportArgs { out },
         output: OutputArgs { format },
     } = args;
+    let wanted = Wanted { from: from.as_deref(), metrics: metric };
     let mut problems = Diagnostics::default();
     let policy = Policy::build(suite.and_then(|suite| suite.gate.as_ref()), &[], &mut problems);
-    let policy = policy.ok_or(problems)?;
+    let policy = policy.ok_or(problems)?.with_plan(suite.map_or(&[], |suite| &suite.run.looks));
     let declared = policy.declared();
-    let run = one_run(current, &declared)?;
-    let baseline = match baseline {
+    let of_baseline = || match baseline.as_slice() {
         // What the suite asks for is asked for here too: a comparison without it would be green without evidence.
-        None => suite.map_or(BaselineState::NotAsked, |suite| reference::of_suite(suite, &policy)),
-        Some(path) => reference::of_file(path, &declared)?,
+        [] => Ok(suite.map_or(BaselineState::NotAsked, |suite| reference::of_suite(suite, &policy))),
+        paths => reference::of_files(paths, &declared, wanted),
     };
+    // The baseline is read here: what it frees on the way is used again by the comparison.
+    let (baseline, run) = both(of_baseline, || one_run(current, &declared, wanted));
+    let (run, mut baseline) = (run?, baseline?);
+    if let BaselineState::Found(baseline) = &mut baseline {
+        align(baseline, &run, metric);
+    }
     let verdict = judge(&run, &baseline, &policy);
     let texts = reports::texts(&run)?;
     let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
@@ -50,13 +58,48 @@ fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor) ->
     Ok(Ending::because(ExitCode::of(verdict.exit_code), view.redactor().redact(&verdict.headline)))
 }
 
+/// The baseline as this comparison reads it: with the metrics that were asked for, and where both sides know one target, with the
+/// run's name for it. Another tool's file says a provider's name, and a change of the provider is what is judged.
+fn align(baseline: &mut Baseline, run: &Run, metrics: &[String]) {
+    if !metrics.is_empty() {
+        let wanted = |name: &str| metrics.iter().any(|metric| metric == name);
+        baseline.metrics.retain(|spec| wanted(&spec.name));
+        for case in &mut baseline.cases {
+            case.scores.retain(|name, _| wanted(name));
+            case.not_applicable.retain(|name| wanted(name));
+        }
+    }
+    let before: BTreeSet<&str> = baseline.cases.iter().map(|case| &*case.target).collect();
+    let ([now], 1) = (&*run.header.reported_targets(), before.len()) else { return };
+    if !peer::is_of_peer(&run.header) || before.contains(&**now) {
+        return;
+    }
+    let old = before.into_iter().collect::<String>();
+    if !old.is_empty() && !now.is_empty() {
+        screen::message(&format!("the baseline's only target `{old}` is compared with this run's, `{now}`"));
+    }
+    baseline.cases.iter_mut().for_each(|case| case.target = now.clone());
+}
+
+/// Both results, worked out side by side: reading is most of the time that a large comparison takes.
+fn both<A, B: Send>(first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B) {
+    std::thread::scope(|scope| {
+        let second = scope.spawn(second);
+        let first = first();
+        match second.join() {
+            Ok(second) => (first, second),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
 /// The run under test; a file of several runs leaves open which one.
-fn one_run(path: &Path, declared: &[MetricSpec]) -> Result<Run, Failed> {
-    let mut runs = read_runs(path, declared).map_err(|error| match error {
+fn one_run(path: &Path, declared: &[MetricSpec], wanted: Wanted<'_>) -> Result<Run, Failed> {
+    let mut runs = peer::read_runs(path, declared, wanted).map_err(|error| match error {
         StoreError::Corrupt { path, line, problem } => {
             let message = if line == 0 { format!("{}: {problem}", path.display()) } else { problem };
             let problem = Diagnostic::error("bad-results", message)
-                .help("name a results file that scoregate wrote, or lines of case, metric and value");
+                .help("docs/compare.md describes the files that are read; `--from FORMAT` says which one this is");
             Failed::Wrong(in_line(&path, line, None, problem).into())
         }
         error => error.into(),

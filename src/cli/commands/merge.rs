@@ -89,6 +89,7 @@ fn settings(suite: &Suite, header: &RunHeader) -> Result<(Policy, ReportSettings
     };
     match (policy, settings) {
         (Some(policy), Some(settings)) if !problems.has_errors() => {
+            let policy = policy.with_plan(&suite.run.looks);
             if !problems.is_empty() {
                 screen::diagnostics(&problems);
             }

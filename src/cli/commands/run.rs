@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::cli::args::{GateArgs, HostArgs, MeasureArgs, ReportArgs, RunArgs, SuiteInput};
+use crate::cli::args::{GateArgs, HostArgs, MeasureArgs, ReportArgs, RunArgs, SelectArgs, SuiteInput};
 use crate::cli::cassette::{self, Source};
 use crate::cli::conclude::Measured;
 use crate::cli::ending::Ending;
@@ -13,8 +13,9 @@ use crate::cli::measure::{Means, Outcome, measure};
 use crate::cli::prepare::{Prepared, divided, prepare};
 use crate::cli::publish::Comment;
 use crate::cli::{clock, events, publish, reference, reports, screen};
-use crate::domain::{Env, Redactor};
-use crate::gate::BaselineState;
+use crate::domain::{Env, Redactor, Run, RunHeader};
+use crate::engine::More;
+use crate::gate::{BaselineState, MoreTrials, Policy, more_attempts, next_look};
 use crate::suite;
 
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Failed> {
@@ -37,26 +38,20 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         failed
     };
     // Nothing is sent in a replay, so credentials may be missing.
-    let prepared = match replay {
+    let prepared = compared_whole(select, baseline.as_deref()).and_then(|()| match replay {
         Some(_) => prepare(file, select, &env.clone().with_stand_ins()),
         None => prepare(file, select, env),
-    };
+    });
     let mut prepared = match prepared {
         Ok(prepared) => prepared,
         Err(failed) => {
+            reports::clear_unbegun(out.as_deref(), file, env);
             // Its texts are masked already.
             let ended = Err(stop(failed));
             Events::open(outlet, &Redactor::default()).end(&ended);
             return ended;
         }
     };
-    if let (Some(_), Some(_)) = (baseline, prepared.plan.header.shard) {
-        return Err(stop(Failed::usage(
-            "shard",
-            "`--baseline` with `--shard`: a shard is compared with nothing",
-            "give the baseline to who joins them: `scoregate merge … --baseline FILE`",
-        )));
-    }
     if let Some(workers) = workers.map(usize::from).and_then(NonZeroUsize::new) {
         prepared.plan.limits.workers = Some(divided(workers, prepared.plan.header.shard));
     }
@@ -67,12 +62,28 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         (None, Some(path)) => Source::Outside { ledger: *ledger, record: Some((path, *record_mode)) },
         (None, None) => Source::Outside { ledger: *ledger, record: None },
     };
+    if let Err(failed) = cassette::kept_apart(record.as_deref(), *record_mode, events.as_deref(), &folder) {
+        reports::clear_unbegun(Some(&folder), file, env);
+        return Err(stop(failed));
+    }
     let events = Events::open(outlet, &redactor);
     let to = Destination { folder: &folder, comment, since: &since, events: &events };
     let ended = carry_out(prepared, baseline.as_deref(), source, &to, env);
     let ended = ended.map_err(|failed| stop(failed.masked(&redactor)));
     events.end(&ended);
     ended
+}
+
+/// A part of a run is no evidence about a baseline.
+fn compared_whole(select: &SelectArgs, baseline: Option<&Path>) -> Result<(), Failed> {
+    match (select.shard, baseline) {
+        (Some(_), Some(_)) => Err(Failed::usage(
+            "shard",
+            "`--baseline` with `--shard`: a shard is compared with nothing",
+            "give the baseline to who joins them: `scoregate merge … --baseline FILE`",
+        )),
+        (None, _) | (_, None) => Ok(()),
+    }
 }
 
 /// Where the results go.
@@ -110,12 +121,16 @@ fn carry_out(
         }
     };
     let _alone = reports::hold(folder)?;
+    reports::clear(folder);
     let tape = source.tape(&plan.header, &redactor)?;
-    let means =
-        Means { suite: &suite, dataset: &dataset, ledger: source.ledger(), tape: tape.as_ref(), folder, events, env };
+    // Recorded answers are there once.
+    let asks = plan.targets.iter().all(|target| !target.free);
+    let more = |run: &Run| if asks { more_trials(run, &baseline, &policy) } else { None };
+    let (ledger, tape) = (source.ledger(), tape.as_ref());
+    let means = Means { suite: &suite, dataset: &dataset, ledger, tape, folder, events, more: &more, env };
     // Signals are heard to the end of the reports.
     let Outcome { run, caught, _listening } = measure(plan, &means)?;
-    let recorded = tape.as_deref().map_or(Ok(()), |tape| cassette::ended(tape, &run));
+    let recorded = tape.map_or(Ok(()), |tape| cassette::ended(tape, &run));
     let measured = Measured {
         run: &run,
         recorded,
@@ -130,4 +145,15 @@ fn carry_out(
         redactor,
     };
     measured.conclude(env)
+}
+
+/// What the plan of trials asks for next, then the further attempts of failed must-pass cases.
+fn more_trials(run: &Run, baseline: &BaselineState, policy: &Policy) -> Option<More> {
+    let from = run.header.trials;
+    let header = run.header.clone();
+    if let Some(MoreTrials { trials, cases, why }) = next_look(run, baseline, policy) {
+        return Some(More { from, to: trials, cases, header: RunHeader { trials, ..header }, why });
+    }
+    let MoreTrials { trials, cases, why } = more_attempts(run, policy)?;
+    Some(More { from, to: trials, cases, header, why })
 }

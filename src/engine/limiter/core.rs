@@ -12,6 +12,9 @@ const LONGEST_COOLING: Duration = Duration::from_secs(8);
 /// Those who waited for a hold to end are spread over at least this time.
 const SPREAD: Duration = Duration::from_millis(250);
 
+/// A moment that nobody waits for to the end.
+const FAR: Duration = Duration::from_secs(365 * 86_400);
+
 /// Whether a call may be sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Admission {
@@ -53,8 +56,9 @@ pub(super) struct Core {
     spread: (usize, Instant),
     /// Holds that have ended.
     holds: u32,
-    /// Episodes of refusals since the last good answer.
+    /// Episodes of refusals since the last good answer, and when the first began.
     refusals: u32,
+    refused_since: Option<Instant>,
     answered: u64,
     /// Why no request will succeed any more.
     stopped: Option<(FailureKind, String)>,
@@ -70,6 +74,7 @@ impl Core {
             spread: (0, now),
             holds: 0,
             refusals: 0,
+            refused_since: None,
             answered: 0,
             stopped: None,
         }
@@ -90,7 +95,8 @@ impl Core {
             return Admission::Full;
         }
         let pause = self.requests.wait(1.0, now).max(self.tokens.wait(tokens, now));
-        let at = now.checked_add(pause).unwrap_or(now);
+        // Who states next to nothing waits until something else happens.
+        let at = now.checked_add(pause).unwrap_or(now + FAR);
         let at = if self.spread.0 > 0 { at.max(self.spread.1) } else { at };
         if at > now {
             return Admission::At(at);
@@ -129,6 +135,7 @@ impl Core {
         match landing {
             Landing::Answered { latency, .. } => {
                 self.refusals = 0;
+                self.refused_since = None;
                 self.answered = self.answered.saturating_add(1);
                 self.concurrency.answered(load.flight, *latency);
                 if self.requests.is_paced() || self.tokens.is_paced() {
@@ -141,6 +148,7 @@ impl Core {
     }
 
     fn refused(&mut self, load: Load, complaint: Complaint, hint: &RateHint, now: Instant) {
+        self.refused_since.get_or_insert(now);
         // The server's own wish holds back everybody, whatever the episode.
         if let Some(asked) = hint.retry_after {
             self.hold(asked, now);
@@ -185,6 +193,11 @@ impl Core {
     /// Calls that got an answer so far.
     pub(super) fn answered(&self) -> u64 {
         self.answered
+    }
+
+    /// How long everything was refused.
+    pub(super) fn refused_for(&self, now: Instant) -> Duration {
+        self.refused_since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
     }
 
     pub(super) fn stopped(&self) -> Option<&(FailureKind, String)> {

@@ -9,18 +9,25 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+// The numbers below were tried against simulated servers of many rates, buckets and ways to refuse (`simulated.rs`): with them a minute of
+// calls comes to nearly what the server allows. None is exact; doubling or halving one moves a figure by a few per cent.
+
 /// What of a measured rate is used: clocks differ and answers bunch.
 const SHARE: f64 = 0.98;
 /// How far below the pace that was too fast the next one begins, for an epoch of a second; for longer ones less.
 const STEP_BACK: f64 = 0.3;
+/// The step after a long epoch, whose pace was right but for a little.
 const LEAST_STEP: f64 = 0.03;
+/// The step after a moment, and the first one, from a pace that was nobody's.
 const MOST_STEP: f64 = 0.5;
 /// Seconds in which the pace grows back at the earliest.
 const GROWS_BACK: f64 = 2.0;
 /// Growth a second beyond the pace that was too fast once, doubled every [`DOUBLED`] seconds.
 const PROBE: f64 = 0.02;
 const DOUBLED: f64 = 3.0;
+/// The growth a second that the doubling ends at.
 const MOST_GROWTH: f64 = 0.5;
+/// How much slower the pace grows where two epochs agreed on the rate.
 const SURE: f64 = 2.5;
 /// Calls that are worth a second.
 const CALLS: f64 = 30.0;
@@ -29,6 +36,10 @@ const LEAST: f64 = 0.5;
 /// Epochs in a row, at a pace far below what once got through, after which refusals are about something else …
 const IN_VAIN: u32 = 3;
 const FAR_BELOW: f64 = 0.5;
+/// … or the share of episodes among answers and episodes, over this long and so many of them, that no right pace leaves.
+const TOO_MANY: f64 = 0.2;
+const WATCHED: f64 = 20.0;
+const ENOUGH: u32 = 12;
 /// … for this long.
 const GIVEN_UP: Duration = Duration::from_secs(60);
 /// Epochs whose bursts are remembered.
@@ -54,6 +65,7 @@ pub(super) struct Learned {
     /// The most that is known to have got through in a second.
     got_through: f64,
     in_vain: u32,
+    watch: Option<Watch>,
     given_up: Option<Instant>,
 }
 
@@ -71,6 +83,22 @@ struct Epoch {
     ended: Option<Instant>,
     /// Seconds from the refusal before it until it began.
     held: Option<f64>,
+}
+
+/// What came of the calls lately.
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    since: Instant,
+    answered: u32,
+    episodes: u32,
+}
+
+impl Watch {
+    /// Whether refusals come whatever the pace.
+    fn says_no(&self, now: Instant) -> bool {
+        let all = self.answered.saturating_add(self.episodes);
+        seconds(self.since, now) >= WATCHED && all >= ENOUGH && f64::from(self.episodes) > TOO_MANY * f64::from(all)
+    }
 }
 
 /// A pace and how it grows.
@@ -143,6 +171,9 @@ impl Learned {
 
     /// A good answer that used `used` to the call of that mark.
     pub(super) fn answered(&mut self, used: f64, mark: f64) {
+        if let Some(watch) = &mut self.watch {
+            watch.answered = watch.answered.saturating_add(1);
+        }
         let of = |epoch: &&mut Epoch| epoch.before < mark && mark <= epoch.sent;
         if let Some(epoch) = self.epoch.iter_mut().chain(&mut self.past).find(of) {
             epoch.answered += used;
@@ -151,6 +182,9 @@ impl Learned {
 
     /// The first refusal of an episode.
     pub(super) fn refused(&mut self, now: Instant) {
+        if let Some(watch) = &mut self.watch {
+            watch.episodes = watch.episodes.saturating_add(1);
+        }
         if let Some(epoch) = &mut self.epoch {
             epoch.ended.get_or_insert(now);
         }
@@ -168,10 +202,14 @@ impl Learned {
         let below = fastest < self.got_through * FAR_BELOW;
         self.got_through = self.got_through.max(got_through);
         self.in_vain = if below { self.in_vain.saturating_add(1) } else { 0 };
+        let hopeless = self.watch.as_ref().is_some_and(|watch| watch.says_no(now));
+        if hopeless || self.watch.as_ref().is_none_or(|watch| seconds(watch.since, now) >= WATCHED) {
+            self.watch = Some(Watch { since: now, answered: 0, episodes: 0 });
+        }
         if self.given_up.is_some_and(|since| now.saturating_duration_since(since) < GIVEN_UP) {
             return;
         }
-        if self.in_vain >= IN_VAIN {
+        if self.in_vain >= IN_VAIN || hopeless {
             *self = Self { given_up: Some(now), emptied: self.emptied, ..Self::default() };
             return;
         }

@@ -95,6 +95,11 @@ impl Limiter {
         self.core().answered()
     }
 
+    /// How long the endpoint has refused everything.
+    pub(super) fn refused_for(&self) -> Duration {
+        self.core().refused_for(Instant::now())
+    }
+
     /// Stops the endpoint; true for the first to do so.
     pub(super) fn stop(&self, kind: FailureKind, why: &str) -> bool {
         let first = self.core().stop(kind, why);

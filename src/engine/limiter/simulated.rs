@@ -197,20 +197,28 @@ fn limits_of_all_kinds_are_learned_from_refusals() {
     }
 }
 
-/// Every third request is refused, whatever the pace: nothing is to be learned from that but to ask again.
+/// A third of the requests is refused, whatever the pace: nothing is to be learned from that but to ask again.
 #[test]
 fn refusals_at_random_do_not_bring_the_calls_to_a_halt() {
-    for retry_after in [None, Some(Duration::from_millis(50))] {
+    let told = |wait| Some(Duration::from_millis(wait));
+    for (complaint, retry_after) in [
+        (Complaint::Unclear, None),
+        (Complaint::Unclear, told(50)),
+        (Complaint::TooFast, told(1_000)),
+        (Complaint::TooMany, None),
+        (Complaint::TooMany, told(2_000)),
+    ] {
         let begun = Instant::now();
         let mut core = Core::new(EndpointLimits::default(), Ceiling::Assumed(16), begun);
-        let (mut now, mut answered, mut sent) = (begun, 0, 0_u32);
+        let (mut now, mut answered, mut refused, mut dice) = (begun, 0, 0_u32, 7_u32);
         while answered < 300 {
             match core.admit(0.0, now) {
                 Admission::Go(load) => {
-                    sent += 1;
+                    dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                     let hint = RateHint { retry_after, ..RateHint::default() };
-                    if sent.is_multiple_of(3) {
-                        core.land(load, &Landing::Refused(Complaint::Unclear), &hint, now);
+                    if dice >> 16 & 0xff < 85 {
+                        refused += 1;
+                        core.land(load, &Landing::Refused(complaint), &hint, now);
                     } else {
                         now += Duration::from_millis(20);
                         answered += 1;
@@ -222,8 +230,13 @@ fn refusals_at_random_do_not_bring_the_calls_to_a_halt() {
                 Admission::Full => panic!("one at a time"),
             }
         }
+        // What the server asked for, and as much again: half a second a refusal where it asked for nothing, a minute to find out.
+        let asked = retry_after.unwrap_or(Duration::from_millis(750)) * refused;
         let took = now.duration_since(begun);
-        assert!(took < Duration::from_secs(150), "{retry_after:?}: {took:?}");
+        assert!(
+            took < asked.mul_f64(1.3) + Duration::from_secs(75),
+            "{complaint:?} {retry_after:?}: {took:?}, {asked:?}"
+        );
     }
 }
 

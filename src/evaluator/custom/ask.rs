@@ -106,7 +106,12 @@ pub(super) fn ready(
         settings: common.settings.unwrap_or_default(),
         deadlines: Deadlines { whole, ..context.deadlines },
         limits: common.limits.unwrap_or_default(),
-        version: common.version.as_deref().or(context.version).map(Arc::from),
+        version: common
+            .version
+            .as_deref()
+            .filter(|stated| !stated.trim().is_empty())
+            .or(context.version)
+            .map(Arc::from),
     };
     Some(Ready { spec, info, way: Way::Asking(Box::new(custom)) })
 }

@@ -5,8 +5,13 @@ use super::super::not_worse::{Compared, Numbers, broke, drops};
 use super::super::scene::{Finding, Scene};
 use super::super::word::names;
 use crate::domain::{CaseId, Direction, Reason};
-use crate::stats::{cases_needed, detectable_drop, smallest_certifying_n, trials_needed, variance_parts};
+use crate::stats::{
+    cases_needed, detectable_drop, deviation_with, smallest_certifying_n, trials_needed, variance_parts,
+};
 use crate::text::number::{counted, odds, pair, points, score, signed_points};
+
+/// Runs that a pool holds at most (statistics §1.5).
+const MOST_RUNS: usize = 10;
 
 /// The paragraph of a paired comparison.
 pub(crate) fn comparison(
@@ -60,12 +65,12 @@ impl<'n> Told<'n> {
     fn new(scene: &Scene<'_>, compared: &Compared<'_>, numbers: &'n Numbers, alpha_mean: f64) -> Self {
         let matchup = compared.matchup.as_ref();
         Self {
-            name: scene.label(&compared.spec.name, compared.target),
+            name: super::sliced(&scene.label(&compared.spec.name, compared.target), compared.slice),
             numbers,
             estimate: &numbers.as_is,
             interval: numbers.as_is.shown_interval(compared.spec),
             moved: numbers.as_is.change(compared.spec),
-            margin: compared.rules.margin,
+            margin: compared.margin,
             alpha: scene.policy.alpha,
             level: alpha_mean / numbers.family as f64,
             runs: matchup.map_or(0, |matchup| matchup.runs.len()),
@@ -199,8 +204,10 @@ impl<'n> Told<'n> {
         if let Some(trials) = self.more_trials(deviation) {
             ways.push(format!("{} more a case", counted(u64::from(trials), "trial", "trials")));
         }
-        if self.runs < 5 {
-            ways.push("more baseline runs".to_owned());
+        match self.more_runs(deviation) {
+            Some(runs) => ways.push(format!("{} more", counted(runs as u64, "baseline run", "baseline runs"))),
+            None if self.runs < 5 && self.within.is_none() => ways.push("more baseline runs".to_owned()),
+            None => {}
         }
         if ways.is_empty() {
             ways.push("a wider margin".to_owned());
@@ -215,6 +222,20 @@ impl<'n> Told<'n> {
         // Below the smallest number of cases no number of trials can vouch for the margin.
         let enough = self.estimate.units >= smallest_certifying_n(self.margin, self.alpha);
         needed.checked_sub(candidate as u32).filter(|more| *more > 0 && enough)
+    }
+
+    /// How many more runs in the pool would do (statistics §21), up to the ten that it holds.
+    fn more_runs(&self, deviation: f64) -> Option<usize> {
+        let (within, candidate, baseline) = self.within?;
+        let (_, between) = variance_parts(deviation, within, candidate, baseline);
+        let each = baseline / self.runs.max(1) as f64;
+        let enough = self.estimate.units >= smallest_certifying_n(self.margin, self.alpha);
+        let seen = |runs: &usize| {
+            let deviation = deviation_with(between, within, candidate, each * *runs as f64);
+            detectable_drop(deviation, self.estimate.units, self.level) <= self.margin + 1e-12
+        };
+        let needed = (self.runs + 1..=MOST_RUNS).find(seen).filter(|_| enough)?;
+        needed.checked_sub(self.runs)
     }
 
     fn suspicious(&self) -> (String, String) {

@@ -4,13 +4,35 @@ use super::super::matchup::Matchup;
 use super::super::not_worse::Refusal;
 use super::super::word::capital;
 use crate::domain::Reason;
-use crate::text::number::limit;
+use crate::text::number::{counted, limit};
 
 pub(crate) fn nothing_to_compare(name: &str, target_known: bool) -> Refusal {
     let what = if target_known { "the metric" } else { "it" };
     let phrase = format!("{name} is new, no baseline");
     let explanation = format!("{}: the baseline does not have {what}, so nothing is compared yet.", name);
     Refusal { reason: Reason::NoBaseline, phrase, explanation }
+}
+
+/// A metric's name with the tag it is narrowed to.
+pub(crate) fn sliced(name: &str, tag: Option<&str>) -> String {
+    tag.map_or_else(|| name.to_owned(), |tag| format!("{name} [{tag}]"))
+}
+
+pub(crate) fn no_such_tag(name: &str, tag: &str) -> Refusal {
+    let phrase = format!("{name}: no case on both sides has the tag {tag}");
+    let explanation = format!(
+        "{phrase}, and gate.slices asks for it. Correct the tag, or give it to the cases in the data set and measure the baseline with them."
+    );
+    Refusal { reason: Reason::NoCases, phrase, explanation }
+}
+
+pub(crate) fn small_slice(name: &str, cases: u64, fewest: u64) -> Refusal {
+    let cases = counted(cases, "paired case", "paired cases");
+    let phrase = format!("{name}: {cases} are too few for a slice");
+    let explanation = format!(
+        "{name} is not compared: {cases} have the tag, and a slice needs {fewest}. Add cases, or take the slice out."
+    );
+    Refusal { reason: Reason::TooFewCases, phrase, explanation }
 }
 
 pub(crate) fn nothing_selected(name: &str) -> Refusal {
@@ -44,7 +66,7 @@ fn what_changed(parts: &[String]) -> &'static str {
     }
 }
 
-pub(crate) fn too_little_overlap(name: &str, matchup: &Matchup) -> Refusal {
+pub(crate) fn too_little_overlap(name: &str, matchup: &Matchup<'_>) -> Refusal {
     let (kept, of) = (matchup.kept, matchup.baseline_cases);
     let phrase = format!("{}: only {kept} of {of} baseline cases are still there unchanged", name);
     let explanation = format!(
@@ -55,7 +77,7 @@ pub(crate) fn too_little_overlap(name: &str, matchup: &Matchup) -> Refusal {
     Refusal { reason: Reason::Coverage, phrase, explanation }
 }
 
-pub(crate) fn too_much_missing(name: &str, matchup: &Matchup, allowed: f64) -> Refusal {
+pub(crate) fn too_much_missing(name: &str, matchup: &Matchup<'_>, allowed: f64) -> Refusal {
     let (missing, of) = (matchup.missing(), matchup.joints.len());
     let phrase = format!("{name}: {missing} of {of} cases have no usable score on both sides");
     let explanation = format!(

@@ -2,10 +2,13 @@
 //! properties that hold for every run.
 
 mod cases;
+mod looks;
 mod policy;
 mod properties;
+mod quarantine;
 mod real;
 mod rules;
+mod slices;
 mod vectors;
 mod words;
 
@@ -67,7 +70,7 @@ pub(super) fn run(metrics: Vec<MetricSpec>, cases: Vec<CaseRecord>) -> Run {
             targets: vec!["app".into()],
             metrics,
             cases: cases.iter().map(|case| &case.id).collect::<std::collections::BTreeSet<_>>().len() as u64,
-            trials: 1,
+            trials: cases.iter().map(|case| case.trials.len()).max().unwrap_or(1) as u32,
             ..RunHeader::default()
         },
         completion: Some(Completion { complete: true, outcomes: cases.len() as u64, ..Completion::default() }),

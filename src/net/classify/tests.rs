@@ -30,6 +30,22 @@ fn of(status: u16, dialect: Dialect, body: &Value) -> (FailureKind, RetryClass) 
 }
 
 #[test]
+fn a_refusal_says_what_it_is_about_or_it_is_unclear() {
+    for (message, expected) in [
+        ("Rate limit reached: 50 requests per minute", Complaint::TooFast),
+        ("Limit: 10 requests/s.", Complaint::TooFast),
+        ("quota of 60/min used", Complaint::TooFast),
+        ("too many concurrent requests", Complaint::TooMany),
+        ("slow down, see https://example.com/support and https://example.com/settings/s", Complaint::Unclear),
+        ("slow down", Complaint::Unclear),
+    ] {
+        let body = json!({"error": {"message": message}}).to_string();
+        let rejection = classify(&response(429, &[], body.as_bytes()), Dialect::OpenAi, "http://x/");
+        assert_eq!(rejection.hint.complaint, Some(expected), "{message}");
+    }
+}
+
+#[test]
 fn statuses_fall_into_the_classes_of_the_table() {
     use FailureKind as K;
     use RetryClass as C;

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::RuleLine;
 use crate::domain::{
-    BaselineRun, BaselineSource, BrokenCase, CallCounts, CaseChanges, Completion, Decision, MetricSpec, Part,
-    Selection, Usage, Usd, Verdict, VerdictCounts,
+    BaselineRun, BaselineSource, BrokenCase, CallCounts, CaseChanges, Completion, Decision, FlakyCase, LooksTaken,
+    MetricSpec, Part, Selection, SliceChange, Usage, Usd, Verdict, VerdictCounts,
 };
 
 /// Version of the format.
@@ -37,6 +37,10 @@ pub(super) struct VerdictFileV1 {
     rules: Vec<RuleLine>,
     /// `null`: no case was measured.
     trials: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    looks: Option<LooksTaken>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    slices: Vec<SliceChange>,
     cases: VerdictCounts,
     comparable: bool,
     suite: String,
@@ -48,6 +52,8 @@ pub(super) struct VerdictFileV1 {
     shard: Option<Part>,
     notes: Vec<String>,
     changes: CaseChanges,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    flaky: Vec<FlakyCase>,
     broken: Vec<BrokenCase>,
     fixed: Vec<BrokenCase>,
     alpha: f64,
@@ -71,6 +77,8 @@ impl VerdictFileV1 {
             exit_code: verdict.exit_code,
             rules: verdict.rules.iter().map(RuleLine::from).collect(),
             trials: Some(verdict.trials).filter(|trials| trials.is_finite()),
+            looks: verdict.looks.clone(),
+            slices: verdict.slices.clone(),
             cases: verdict.cases,
             comparable: verdict.comparable,
             suite: verdict.suite.clone(),
@@ -80,6 +88,7 @@ impl VerdictFileV1 {
             shard: verdict.shard,
             notes: verdict.notes.clone(),
             changes: verdict.changes.clone(),
+            flaky: verdict.flaky.clone(),
             broken: verdict.broken.clone(),
             fixed: verdict.fixed.clone(),
             alpha: verdict.alpha,
@@ -102,8 +111,11 @@ impl VerdictFileV1 {
                 suite: self.suite,
                 rules: self.rules.into_iter().map(RuleLine::restore).collect(),
                 trials: self.trials.unwrap_or_default(),
+                looks: self.looks,
+                slices: self.slices,
                 cases: self.cases,
                 changes: self.changes,
+                flaky: self.flaky,
                 broken: self.broken,
                 fixed: self.fixed,
                 comparable: self.comparable,

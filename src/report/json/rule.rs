@@ -12,6 +12,8 @@ pub(super) struct RuleLine {
     target: String,
     rule: RuleKind,
     verdict: RuleVerdict,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slice: Option<String>,
     baseline: Option<f64>,
     current: Option<f64>,
     delta: Option<f64>,
@@ -33,6 +35,10 @@ pub(super) struct RuleLine {
     breaks: Option<u64>,
     breaks_expected: Option<f64>,
     detectable: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    effect: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    p_breaks: Option<f64>,
     improved: bool,
     /// Field → why it is `null`, for the numbers that a reader would look for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -47,6 +53,7 @@ impl From<&Comparison> for RuleLine {
             target: rule.target.to_string(),
             rule: rule.rule,
             verdict: rule.verdict,
+            slice: rule.slice.clone(),
             baseline: number(rule.baseline),
             current: number(rule.current),
             delta: number(rule.delta),
@@ -67,6 +74,8 @@ impl From<&Comparison> for RuleLine {
             breaks: rule.breaks,
             breaks_expected: number(rule.breaks_expected),
             detectable: number(rule.detectable),
+            effect: number(rule.effect),
+            p_breaks: number(rule.p_breaks),
             improved: rule.improved,
             why_null: why_null(rule),
         }
@@ -82,6 +91,7 @@ impl RuleLine {
             verdict: self.verdict,
             reason: self.reason,
             severity: self.severity,
+            slice: self.slice,
             baseline: self.baseline,
             current: self.current,
             delta: self.delta,
@@ -99,6 +109,8 @@ impl RuleLine {
             breaks: self.breaks,
             breaks_expected: self.breaks_expected,
             detectable: self.detectable,
+            effect: self.effect,
+            p_breaks: self.p_breaks,
             improved: self.improved,
             explanation: self.explanation,
         }
@@ -108,7 +120,7 @@ impl RuleLine {
 /// Numbers that a rule of this kind normally has.
 fn expected(kind: RuleKind) -> &'static [&'static str] {
     match kind {
-        RuleKind::NotWorse => &["baseline", "current", "delta", "ci", "p"],
+        RuleKind::NotWorse | RuleKind::Slice => &["baseline", "current", "delta", "ci", "p"],
         RuleKind::MaxDrop => &["baseline", "current", "delta"],
         RuleKind::Threshold | RuleKind::PassRate => &["current", "ci"],
         RuleKind::EachCase | RuleKind::Percentile | RuleKind::Reported => &["current"],

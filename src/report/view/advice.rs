@@ -68,7 +68,10 @@ fn of_rule(rule: &Comparison, verdict: &Verdict) -> Option<String> {
         (RuleKind::MustPass | RuleKind::EachCase, _) if rule.severity == Severity::Fail => {
             "fix the cases named by the rule: their failing alone fails the build, whatever the means say"
         }
-        (RuleKind::NotWorse | RuleKind::MaxDrop, Reason::Mean | Reason::Breaks | Reason::DropTooLarge) => {
+        (
+            RuleKind::NotWorse | RuleKind::Slice | RuleKind::MaxDrop,
+            Reason::Mean | Reason::Breaks | Reason::DropTooLarge,
+        ) => {
             "look at the broken cases, worst first; if the new level is wanted, accept it on the main branch with \
              `scoregate baseline update`"
         }

@@ -72,9 +72,11 @@ fn row(rule: &Comparison, verdict: &Verdict, several: bool, cleaner: &Cleaner) -
     let spec = spec_of(verdict, &rule.metric);
     let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
     let interval = match (rule.ci, rule.delta) {
-        (Some(ends), Some(_)) => {
-            Some(change::interval(ends, spec, rule.limit.filter(|_| rule.rule == RuleKind::NotWorse)))
-        }
+        (Some(ends), Some(_)) => Some(change::interval(
+            ends,
+            spec,
+            rule.limit.filter(|_| matches!(rule.rule, RuleKind::NotWorse | RuleKind::Slice)),
+        )),
         (Some(ends), None) => Some(number::score_interval(ends, rule.limit)),
         (None, _) => None,
     };
@@ -122,6 +124,9 @@ fn seen(share: f64) -> String {
 
 fn name(rule: &Comparison, several: bool, lower: bool, cleaner: &Cleaner) -> Clean {
     let mut name = if rule.metric.is_empty() { "whole run".to_owned() } else { rule.metric.to_string() };
+    if let Some(slice) = &rule.slice {
+        name = format!("{name} [{slice}]");
+    }
     if several && !rule.target.is_empty() {
         name = format!("{name} ({})", rule.target);
     }

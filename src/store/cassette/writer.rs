@@ -10,8 +10,8 @@ use tempfile::{NamedTempFile, TempPath};
 
 use super::{CASSETTE_SCHEMA, CallLine, Cassette, CassetteEnd, CassetteHeader};
 use crate::store::lines::LINE_LIMIT;
-use crate::store::write::{persist, share};
-use crate::store::{Lock, StoreError, write_atomic};
+use crate::store::write::{persist, share, temporary};
+use crate::store::{Lock, StoreError};
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -66,7 +66,7 @@ impl CassetteWriter {
     pub fn replace(path: &Path, header: &CassetteHeader) -> Result<Self, StoreError> {
         let fail = |source| StoreError::Io { path: path.to_owned(), source };
         let alone = hold(path)?;
-        let file = tempfile::Builder::new().prefix(".scoregate-").tempfile_in(folder_of(path)).map_err(fail)?;
+        let file = temporary(folder_of(path)).map_err(fail)?;
         share(file.as_file()).map_err(fail)?;
         let (file, temporary) = file.into_parts();
         let writer = Self::over(path, file, 0, Some(temporary), alone);
@@ -84,9 +84,10 @@ impl CassetteWriter {
         let cassette = Cassette::open(path)?;
         let fail = |source| StoreError::Io { path: path.to_owned(), source };
         if let Some(length) = cassette.cut_at() {
-            let mut whole = Vec::new();
-            File::open(path).and_then(|file| file.take(length).read_to_end(&mut whole)).map_err(fail)?;
-            write_atomic(path, &whole)?;
+            let mut whole = temporary(folder_of(path)).map_err(fail)?;
+            let copied = File::open(path).and_then(|file| std::io::copy(&mut file.take(length), &mut whole));
+            copied.and_then(|_| share(whole.as_file())).map_err(fail)?;
+            persist(whole, path)?;
         }
         let mut file = OpenOptions::new().read(true).append(true).open(path).map_err(fail)?;
         if !ends_with_a_line_end(&mut file).map_err(fail)? {

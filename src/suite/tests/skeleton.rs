@@ -103,7 +103,7 @@ fn a_suite_without_targets_scores_recorded_answers() {
 
 #[test]
 fn ten_mistakes_are_ten_problems() {
-    let text = "version: 2\nname: \"\"\ndatasett: { path: a.csv }\ntargets:\n  app: { http: {}, chat: {} }\n  b: { grpc: {} }\nmodels:\n  judge: { model: x }\nevaluators:\n  tone: 5\n  equals: { use: [a] }\nrun:\n  workers: many\n  timeout: 60\n  trials: [1, 3]\n  retry: { attempts: 0 }\nbanana: 1\n";
+    let text = "version: 2\nname: \"\"\ndatasett: { path: a.csv }\ntargets:\n  app: { http: {}, chat: {} }\n  b: { grpc: {} }\nmodels:\n  judge: { model: x }\nevaluators:\n  tone: 5\n  equals: { use: [a] }\nrun:\n  workers: many\n  timeout: 60\n  trials: []\n  retry: { attempts: 0 }\nbanana: 1\n";
     insta::assert_snapshot!(brief(text).join("\n"), @r#"
     invalid-value 1:10 `version` must be `1`, found the number 2
     empty 2:7 `name` must not be empty
@@ -115,7 +115,7 @@ fn ten_mistakes_are_ten_problems() {
     wrong-type 11:18 `use` must be a word of the file itself
     invalid-value 13:12 `workers` must be `auto` or a whole number, found the text "many"
     invalid-value 14:12 `timeout`: a duration needs a unit, such as `60s`, `60m` or `60ms`
-    not-available 15:11 `trials` as a list is not available in this version
+    empty 15:11 `trials` must not be empty
     out-of-range 16:22 `attempts` must be at least 1, found the number 0
     unknown-key 17:1 unknown key `banana`
     "#);
@@ -132,6 +132,17 @@ fn a_budget_is_read() {
 }
 
 #[test]
+fn trials_are_a_number_or_rising_looks() {
+    let read = |trials: &str| suite(&format!("{SMALL}run: {{ trials: {trials} }}\n")).unwrap().run;
+    assert_eq!((read("2").trials, read("2").looks), (2, vec![2]));
+    assert_eq!((read("[1, 3]").trials, read("[1, 3]").looks), (1, vec![1, 3]));
+    assert_eq!(read("[1, 2, 5]").looks, [1, 2, 5]);
+    for wrong in ["[]", "[0, 3]", "[3, 1]", "[1, 1]", "0", "two"] {
+        assert_eq!(brief(&format!("{SMALL}run: {{ trials: {wrong} }}\n")).len(), 1, "{wrong}");
+    }
+}
+
+#[test]
 fn questions_are_packed_up_to_twenty() {
     let size = |run: &str| suite(&format!("{SMALL}run: {run}\n")).unwrap().run.batch_size;
     assert_eq!((size("{ workers: 2 }"), size("{ batch_size: 1 }"), size("{ batch_size: 20 }")), (1, 1, 20));
@@ -142,8 +153,8 @@ fn questions_are_packed_up_to_twenty() {
 
 #[test]
 fn what_is_not_built_yet_is_refused_by_name() {
-    let found = brief(&format!("{SMALL}run: {{ trials: [1, 3], mode: batch }}\n"));
-    assert_eq!(found.len(), 2);
+    let found = brief(&format!("{SMALL}run: {{ mode: batch }}\n"));
+    assert_eq!(found.len(), 1);
     assert!(found.iter().all(|problem| problem.starts_with("not-available 5:")), "{found:?}");
 }
 

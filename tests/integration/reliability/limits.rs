@@ -129,6 +129,7 @@ fn kept_to(naming: Naming, cases: usize) {
     assert_eq!(if super::full() { closely } else { early }, 0);
     assert!(refused <= 25.0, "{refused} %");
     // A moment that all wait for is no moment at which all come.
+    assert!(woken > 0, "nobody waited");
     assert!(bunched <= sized(25.0, 10.0), "{bunched} %");
 }
 

@@ -11,6 +11,8 @@ use std::time::Duration;
 pub struct Counts {
     pub connections: usize,
     pub requests: usize,
+    /// Requests by body.
+    asked: HashMap<String, usize>,
     /// Complete answers by request body.
     pub answered: HashMap<String, usize>,
     /// Request heads, for what must not or must be in them.
@@ -57,17 +59,15 @@ impl ChatServer {
 fn serve(stream: &TcpStream, shared: &Mutex<Counts>, latency: Duration, script: Script) -> Option<()> {
     shared.lock().expect("the counts").connections += 1;
     let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let mut asked: HashMap<String, usize> = HashMap::new();
     loop {
         let (head, body) = request(&mut reader)?;
         let before = {
             let mut counts = shared.lock().expect("the counts");
             counts.requests += 1;
             counts.heads.push(head);
-            let sent = counts.answered.get(&body).copied().unwrap_or(0);
-            let own = asked.entry(body.clone()).or_insert(0);
-            *own += 1;
-            sent.max(*own - 1)
+            let asked = counts.asked.entry(body.clone()).or_insert(0);
+            *asked += 1;
+            *asked - 1
         };
         std::thread::sleep(latency);
         let (status, answer) = script(before, &body);

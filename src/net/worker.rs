@@ -199,7 +199,7 @@ mod tests {
     async fn asked(workers: &Workers, script: &str, line: &str, millis: u64) -> Result<String, Rejection> {
         let env = Env::from_pairs([("PATH", "/usr/local/bin:/usr/bin:/bin")]);
         let response = workers.ask(&env, &request(script, line), Duration::from_millis(millis)).await?;
-        Ok(String::from_utf8(response.body.to_vec()).unwrap())
+        Ok(String::from_utf8(response.body.to_vec()).expect("UTF-8"))
     }
 
     const ECHO: &str = "n=0; while read -r line; do n=$((n+1)); echo \"$n $line\"; done";

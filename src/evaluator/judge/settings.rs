@@ -245,7 +245,7 @@ fn panel(
             let why = format!("`combine: majority` of `{}` is for scores of 0 and 1", block.name);
             refuse("/combine", "conflict", why, "write `median` or `mean`");
         }
-        (true, _) if combine == Combine::Majority && names.len() % 2 == 0 => {
+        (true, _) if combine == Combine::Majority && names.len().is_multiple_of(2) => {
             let why = format!("{} judges of `{}` may have no majority", names.len(), block.name);
             refuse("/model", "conflict", why, "give an odd number of models, or write `combine: mean`");
         }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::task::JoinHandle;
 
 use super::excerpt::one_line;
 use super::group::Group;
@@ -33,6 +34,8 @@ struct Worker {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     errors: Errors,
+    /// Ends with the standard error.
+    gathering: JoinHandle<()>,
 }
 
 /// The end of a program's standard error.
@@ -120,8 +123,8 @@ impl Worker {
             return Err(failed(format!("{program} could not be spoken to")));
         };
         let gathered = Errors::default();
-        tokio::spawn(gathered.clone().gather(errors));
-        Ok(Self { child, _group: group, input, output: BufReader::new(output), errors: gathered })
+        let gathering = tokio::spawn(gathered.clone().gather(errors));
+        Ok(Self { child, _group: group, input, output: BufReader::new(output), errors: gathered, gathering })
     }
 
     async fn answer(&mut self, question: &[u8]) -> Result<Vec<u8>, NoLine> {
@@ -159,6 +162,7 @@ impl Worker {
                     Ok(Ok(status)) => ending(status),
                     Ok(Err(_)) | Err(_) => "closed its output".to_owned(),
                 };
+                let _ = tokio::time::timeout(LAST_WORDS, &mut self.gathering).await;
                 failed(format!("{program} {ended} instead of answering with a line{}", self.errors.words()))
             }
         }

@@ -22,7 +22,23 @@ pub struct AnswersSettings {
     /// Whose answers, where a baseline or run has several targets.
     target: Option<String>,
     /// Which column or JSONPath holds what, of recorded answers.
-    fields: Option<RecordedFields>,
+    fields: Option<Fields>,
+}
+
+/// A column's name, or a JSONPath (`$.…`).
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fields {
+    /// The case's id; default `id`, `case` or `case_id`.
+    id: Option<String>,
+    /// The answer's text; default `answer`, `output`, `response`, `prediction` or `actual_output`.
+    answer: Option<String>,
+}
+
+impl Fields {
+    fn recorded(self) -> RecordedFields {
+        RecordedFields { id: self.id, answer: self.answer, ..RecordedFields::default() }
+    }
 }
 
 /// The answers of a file.
@@ -83,7 +99,7 @@ impl Rivals {
                 let settings = RecordedSettings {
                     path: settings.path.clone(),
                     layout: crate::rows::LayoutSettings::default(),
-                    fields: settings.fields.clone().unwrap_or_default(),
+                    fields: settings.fields.clone().map(Fields::recorded).unwrap_or_default(),
                 };
                 match Recorded::open(&settings, suite, block) {
                     Ok(recorded) => Answers::Recorded(Box::new(recorded)),

@@ -1,5 +1,6 @@
 //! What holds for every evaluator there is; the recorded data that the families compare themselves with.
 
+mod examples;
 pub(super) mod peps;
 pub(super) mod support;
 
@@ -18,6 +19,10 @@ fn smallest(kind: &Kind) -> Value {
         let value = match key {
             "pattern" => json!("a"),
             "model" => json!("judge"),
+            "guideline" | "rubric" | "criteria" | "criterion" => json!("Polite."),
+            "embedding" => json!("embed"),
+            "argv" => json!(["true"]),
+            "url" => json!("http://127.0.0.1:9/"),
             "of" if kind.info.name == "weighted_mean" => json!({"other": 1}),
             "of" => json!(["other"]),
             other => panic!("`{}` requires `{other}`: teach this test a value", kind.info.name),
@@ -26,6 +31,9 @@ fn smallest(kind: &Kind) -> Value {
     }
     if kind.info.name == "length" {
         settings.insert("min".to_owned(), json!(1));
+    }
+    if kind.info.name == "answer_correctness" {
+        settings.insert("embedding".to_owned(), json!("embed"));
     }
     Value::Object(settings)
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::domain::ExpectedContext;
+use crate::domain::ScoreKind;
 use support::{answer, block, case, context_of, judge_model, models};
 
 /// Settings that build each kind: what its schema requires, and `length`'s bound.
@@ -222,8 +223,10 @@ fn every_kind_can_be_negated_and_says_so_in_its_fingerprint() {
         let negated = |negate: bool| {
             let mut settings = smallest(kind);
             settings["negate"] = json!(negate);
-            if kind.info.name == "correctness" {
-                settings["threshold"] = json!(3);
+            // Turned round, a usual pass mark means nothing.
+            let scale = kind.info.score != ScoreKind::Binary;
+            if let Some(mark) = kind.info.pass_mark.filter(|_| scale) {
+                settings["threshold"] = json!(mark);
             }
             build(kind, settings).unwrap().spec
         };

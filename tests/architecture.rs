@@ -58,6 +58,7 @@ const CLOCKS: &[&str] = &[
     "src/net",
     // When a row was written, and how long a locked file is waited for.
     "src/store/ledger",
+    "src/store/batches.rs",
     "src/host/github/api.rs",
     "src/report/console/progress.rs",
     "src/cli/clock.rs",

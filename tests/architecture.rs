@@ -19,7 +19,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("peer", &["domain", "diagnostic", "text", "store", "rows"]),
     ("dataset", &["domain", "diagnostic", "suite", "text", "net", "peer", "provider", "rows"]),
     ("target", &["domain", "diagnostic", "suite", "text", "net", "provider", "rows"]),
-    ("evaluator", &["domain", "diagnostic", "suite", "text", "stats", "net", "provider"]),
+    ("evaluator", &["domain", "diagnostic", "suite", "text", "stats", "net", "provider", "rows"]),
     ("engine", &["domain", "diagnostic", "suite", "net", "target", "evaluator", "store"]),
     ("gate", &["domain", "diagnostic", "suite", "text", "stats"]),
     ("report", &["domain", "diagnostic", "suite", "text", "store"]),

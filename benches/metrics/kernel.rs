@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use scoregate::diagnostic::Diagnostics;
@@ -45,12 +46,24 @@ pub fn measure(row: &Row, repeat: usize, texts: &[Pair]) -> Result<Measured, Err
     Ok(Measured { seconds: median(passes), scores })
 }
 
+const SUITE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/quickstart/scoregate.yaml");
+
 fn scorer(row: &Row) -> Result<Box<dyn Scorer>, Error> {
     let kind = kinds().find(|kind| kind.info.name == row.evaluator).ok_or("no such evaluator")?;
     let block = Block::from_value(row.name, row.evaluator, (row.settings)());
     let deadlines = Deadlines { connect: Duration::from_secs(1), whole: Duration::from_secs(1) };
-    let (env, models) = (Env::default(), BTreeMap::new());
-    let context = BuildContext { env: &env, models: &models, deadlines, batch_size: 1 };
+    let (env, models, embedders) = (Env::default(), BTreeMap::new(), BTreeMap::new());
+    // Text metrics ask nothing of it; any will do.
+    let suite = scoregate::suite::load_with_problems(Path::new(SUITE), &env).suite.ok_or("no suite")?;
+    let context = BuildContext {
+        env: &env,
+        suite: &suite,
+        models: &models,
+        embedders: &embedders,
+        deadlines,
+        batch_size: 1,
+        version: None,
+    };
     let mut diagnostics = Diagnostics::default();
     match kind.build(&block, &context, &mut diagnostics).map(|ready| ready.way) {
         Some(Way::Pure(scorer)) => Ok(scorer),

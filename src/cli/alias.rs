@@ -9,8 +9,15 @@ use crate::suite::Suite;
 
 /// Warns of every judge's model that is no dated version. Models of other services (`base_url`) have names of their own.
 pub(super) fn warn(suite: &Suite, problems: &mut Diagnostics) {
-    let judges: BTreeSet<&str> =
-        suite.evaluators.iter().filter_map(|block| block.value.get("model").and_then(Value::as_str)).collect();
+    // One judge, or the members of a panel.
+    let named = |value: &'_ Value| -> Vec<String> {
+        match value {
+            Value::Array(names) => names.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            value => value.as_str().map(str::to_owned).into_iter().collect(),
+        }
+    };
+    let judges: BTreeSet<String> =
+        suite.evaluators.iter().filter_map(|block| block.value.get("model")).flat_map(named).collect();
     for block in suite.models.iter().filter(|block| judges.contains(&*block.name)) {
         let Some(model) = block.value.get("model").and_then(Value::as_str) else { continue };
         if block.value.get("base_url").is_some() || !is_floating(model) {

@@ -112,6 +112,7 @@ fn dispatch(cli: Cli, env: &Env) -> Result<Ending, Failed> {
         Command::Judge(args) => commands::judge::execute(&args, env),
         Command::Drift(args) => commands::drift::execute(&args, env),
         Command::Ledger(args) => commands::ledger::execute(&args),
+        Command::Evaluators(args) => commands::evaluators::execute(&args),
         Command::Schema => commands::schema::execute(),
         Command::Completions(args) => commands::completions::execute(&args),
         Command::Man(args) => commands::man::execute(&args),

@@ -8,7 +8,7 @@ use super::failure::Failed;
 use super::{alias, clock, git, needs, reference, screen, select, shard};
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Digest, Direction, Env, MetricSpec, Part, Redactor, RunHeader, ScoreKind, Secret};
+use crate::domain::{Digest, Direction, Env, Fingerprint, MetricSpec, Part, Redactor, RunHeader, ScoreKind, Secret};
 use crate::engine::{Limits, Pace, Plan};
 use crate::evaluator::{self, BuildContext};
 use crate::gate::Policy;
@@ -47,7 +47,7 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
     let context = target::BuildContext { suite: &suite, models: &models.by_name, version: version.as_deref() };
     let targets: Vec<target::Ready> =
         suite.targets.iter().filter_map(|block| target::build(block, &context, &mut problems)).collect();
-    let evaluators = evaluators(&suite, &models, env, &mut problems);
+    let evaluators = evaluators(&suite, &models, (env, version.as_deref()), &mut problems);
     let host = host::detect(env);
     let token = host.as_ref().map(|context| context.secrets()).unwrap_or_default();
     let secrets: Vec<Secret> = suite.secrets.iter().chain(&models.secrets).chain(&token).cloned().collect();
@@ -126,7 +126,7 @@ fn version(suite: &Suite, env: &Env) -> Option<String> {
                 .and_then(serde_json::Value::as_str)
                 .is_none_or(|stated| stated.trim().is_empty())
     };
-    if !suite.targets.iter().any(outside) {
+    if !suite.targets.iter().chain(&suite.evaluators).any(outside) {
         return None;
     }
     let data = suite.dataset.iter().filter_map(|block| suite.resolve(block.value.get("path")?.as_str()?).ok());
@@ -143,8 +143,14 @@ pub(super) fn divided(workers: NonZeroUsize, part: Option<Part>) -> NonZeroUsize
 
 /// Names a model that is in the suite and has problems of its own, which are told already.
 fn waits_for_model(block: &Block, suite: &Suite, models: &Models) -> bool {
-    let Some(wanted) = block.value.get("model").and_then(serde_json::Value::as_str) else { return false };
-    suite.models.iter().any(|model| &*model.name == wanted) && !models.by_name.contains_key(wanted)
+    let broken = |wanted: &str| {
+        let there = models.by_name.contains_key(wanted) || models.embedders.contains_key(wanted);
+        suite.models.iter().any(|model| &*model.name == wanted) && !there
+    };
+    ["model", "embedding"].iter().filter_map(|key| block.value.get(key)).any(|named| match named {
+        serde_json::Value::Array(names) => names.iter().filter_map(serde_json::Value::as_str).any(broken),
+        named => named.as_str().is_some_and(broken),
+    })
 }
 
 /// The metrics that the suite means to measure, those included whose evaluator has problems: the gate's rules for them are not wrong.
@@ -166,11 +172,19 @@ fn named(suite: &Suite, built: &[MetricSpec]) -> Vec<MetricSpec> {
 pub(super) fn evaluators(
     suite: &Suite,
     models: &Models,
-    env: &Env,
+    (env, version): (&Env, Option<&str>),
     problems: &mut Diagnostics,
 ) -> Vec<evaluator::Ready> {
     let deadlines = Deadlines { connect: suite.run.connect_timeout, whole: suite.run.timeout };
-    let context = BuildContext { env, models: &models.by_name, deadlines, batch_size: suite.run.batch_size };
+    let context = BuildContext {
+        env,
+        suite,
+        models: &models.by_name,
+        embedders: &models.embedders,
+        deadlines,
+        batch_size: suite.run.batch_size,
+        version,
+    };
     let known: Vec<&str> = evaluator::kinds().map(|kind| kind.info.name).collect();
     let mut ready = Vec::new();
     for block in &suite.evaluators {
@@ -230,6 +244,8 @@ fn pace(models: &Models) -> Pace {
 
 /// The models by their key, as the suite names them.
 fn model_names(models: &Models) -> serde_json::Map<String, serde_json::Value> {
-    let name = |model: &provider::Model| model.fingerprint.0.get("model").cloned().unwrap_or_default();
-    models.by_name.iter().map(|(key, model)| (key.clone(), name(model).into())).collect()
+    let name = |known: &Fingerprint| known.0.get("model").cloned().unwrap_or_default();
+    let chat = models.by_name.iter().map(|(key, model)| (key, name(&model.fingerprint)));
+    let embedders = models.embedders.iter().map(|(key, model)| (key, name(&model.fingerprint)));
+    chat.chain(embedders).map(|(key, name)| (key.clone(), name.into())).collect()
 }

@@ -14,7 +14,11 @@ pub(super) fn text() -> Result<String, Failed> {
     let parts = SchemaParts {
         dataset: Some(dataset::schema()),
         targets: target::kinds().iter().map(|kind| (kind.name, (kind.schema)())).collect(),
-        models: provider::kinds().iter().map(|kind| (kind.name, (kind.schema)())).collect(),
+        models: provider::kinds()
+            .iter()
+            .map(|kind| (kind.name, (kind.schema)()))
+            .chain(provider::embedding_kinds().iter().map(|kind| (kind.name, (kind.schema)())))
+            .collect(),
         evaluators: evaluator::kinds().map(|kind| (kind.info.name, kind.schema())).collect(),
         gate: Some(Policy::schema()),
         reports: Some(schemars::schema_for!(ReportSettings)),

@@ -10,7 +10,7 @@ pub(super) fn most_at_once(call: &Call) -> usize {
     const SERVICE: usize = 16;
     match (&call.request, call.purpose, call.dialect) {
         (Request::Command(_), ..) => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
-        (Request::Http(_), Purpose::Target, Dialect::Plain | Dialect::Raw) => SERVICE,
+        (Request::Http(_), _, Dialect::Plain | Dialect::Raw) => SERVICE,
         (Request::Http(_), Purpose::Target | Purpose::Judge | Purpose::Embedding, _) => MODEL,
     }
 }

@@ -42,7 +42,7 @@ fn digest(call: &Call, here: Here) -> [u8; 32] {
             part(&request.body);
         }
         Request::Command(request) => {
-            part(b"command");
+            part(if request.worker { b"worker".as_slice() } else { b"command" });
             part(&(request.argv.len() as u64).to_le_bytes());
             for argument in &request.argv {
                 part(argument.as_bytes());
@@ -92,7 +92,7 @@ mod tests {
             argv in proptest::collection::vec("[ -~]{0,6}", 1..4), stdin: Vec<u8>, environment in pairs(), folder in "[a-z/]{0,8}",
         ) -> Request {
             let (stdin, folder) = (Bytes::from(stdin), PathBuf::from(folder));
-            Request::Command(CommandRequest { argv, stdin, environment, credentials: Vec::new(), folder })
+            Request::Command(CommandRequest { argv, stdin, environment, credentials: Vec::new(), folder, worker: false })
         }
     }
 
@@ -166,7 +166,8 @@ mod tests {
                 }
             }
             Request::Command(request) => {
-                let CommandRequest { argv, stdin, environment, credentials: _, folder } = request;
+                let CommandRequest { argv, stdin, environment, credentials: _, folder, worker } = request;
+                with("worker", Request::Command(CommandRequest { worker: !worker, ..request.clone() }));
                 with("stdin", Request::Command(CommandRequest { stdin: longer(stdin), ..request.clone() }));
                 with("folder", Request::Command(CommandRequest { folder: folder.join("x"), ..request.clone() }));
                 for at in 0..=argv.len() {

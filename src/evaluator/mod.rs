@@ -1,13 +1,19 @@
 //! A case and its answer → a score. One file an evaluator, in the folder of its family; [`kinds`] lists them all.
 //!
-//! Pure evaluators compute ([`Scorer`]); asking ones call a model through a [`Transport`] ([`Evaluator`]); composites are made of
-//! other metrics' scores ([`connect`], [`compose`]). `negate` turns any of them round.
+//! Pure evaluators compute ([`Scorer`]); asking ones call a model, a program or a service through a [`Transport`] ([`Evaluator`]);
+//! composites are made of other metrics' scores ([`connect`], [`compose`]). `negate` turns any of them round.
 //! `pure` and `judge::ask` check needs, range and pass mark around all of them, so that a family's files hold only definitions.
+//!
+//! `manual` writes down what each is, needs and reads, for people.
 //!
 //! Promise: a reply or value that is not exactly a score of the metric's range is an error, never a number.
 
 mod composite;
+mod custom;
+mod embedding;
 mod judge;
+mod manual;
+mod mark;
 mod negate;
 mod packing;
 mod pure;
@@ -18,7 +24,9 @@ mod text;
 mod tests;
 
 pub use composite::{Composite, compose, connect};
-pub use judge::{Contract, JudgeReading, SPEAKS_TO_THE_JUDGE, Unusable, Why, read};
+pub use judge::{CONTEXT_SPEAKS_TO_THE_JUDGE, JUDGES_DISAGREE, SPEAKS_TO_THE_JUDGE};
+pub use judge::{Contract, JudgeReading, Lenient, Unusable, Why, read, read_list};
+pub use manual::{book, list, page};
 pub use packing::Packing;
 
 use std::collections::BTreeMap;
@@ -31,8 +39,8 @@ use crate::domain::{
     Spent,
 };
 use crate::net::{BoxFuture, Deadlines, Transport};
-use crate::provider::Model;
-use crate::suite::Block;
+use crate::provider::{Embedder, Model};
+use crate::suite::{Block, Suite};
 
 /// What a case and answer must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +51,8 @@ pub enum Needs {
     Contexts,
     ExpectedContexts,
     Judge,
+    /// A model that embeds texts.
+    Embedding,
 }
 
 /// What users read about an evaluator, and what the gate needs to know of its metric.
@@ -129,12 +139,18 @@ pub struct Ready {
 /// What building an evaluator may look at.
 pub struct BuildContext<'a> {
     pub env: &'a Env,
+    /// Where files are looked for, and programs run.
+    pub suite: &'a Suite,
     /// By their key under `models`.
     pub models: &'a BTreeMap<String, Model>,
+    /// The models that embed texts, by their key under `models`.
+    pub embedders: &'a BTreeMap<String, Embedder>,
     /// Bounds of one judge call.
     pub deadlines: Deadlines,
     /// Questions in one judge call at most.
     pub batch_size: usize,
+    /// Of programs and services that score, as far as the checkout tells it; an evaluator's own `version` goes before it.
+    pub version: Option<&'a str>,
 }
 
 /// One kind of evaluator.
@@ -162,8 +178,8 @@ impl Kind {
 }
 
 /// The settings that a score does not depend on: a threshold only decides what passes (and stands in the metric's `pass_mark`),
-/// `model` is a name within the suite (the model itself has parts of its own).
-const NOT_MEASURING: [&str; 2] = ["threshold", "model"];
+/// `model` and `embedding` are names within the suite (the models themselves have parts of their own).
+const NOT_MEASURING: [&str; 3] = ["threshold", "model", "embedding"];
 
 /// The usual metric of an evaluator: its info's scale, and a fingerprint of name, version and settings.
 pub fn spec(block: &Block, info: &Info, pass_mark: Option<f64>) -> MetricSpec {
@@ -203,7 +219,7 @@ pub(crate) fn missing(subject: Subject<'_>, needs: &[Needs]) -> Option<Measureme
             Measurement::Skipped(SkipReason::NotApplicable, why.to_owned())
         }),
         // Every case has an input and every subject an answer; an answer without contexts has a defined score; models are checked when built.
-        Needs::Input | Needs::Answer | Needs::Contexts | Needs::Judge => None,
+        Needs::Input | Needs::Answer | Needs::Contexts | Needs::Judge | Needs::Embedding => None,
     })
 }
 
@@ -216,13 +232,15 @@ pub(crate) fn no(need: Needs) -> Failure {
         Needs::Contexts => "the answer has no contexts",
         Needs::ExpectedContexts => "the case has no expected contexts",
         Needs::Judge => "there is no judge",
+        Needs::Embedding => "there is no embedding model",
     };
     Failure::infra(FailureKind::Missing, message)
 }
 
 /// Every evaluator there is, in the order of the documentation.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
-    text::KINDS.iter().chain(retrieval::KINDS).chain(judge::KINDS).chain(composite::KINDS)
+    let asking = embedding::KINDS.iter().chain(judge::KINDS).chain(custom::KINDS);
+    text::KINDS.iter().chain(retrieval::KINDS).chain(asking).chain(composite::KINDS)
 }
 
 /// The schema of a kind's settings.

@@ -1,5 +1,6 @@
 //! What holds for every evaluator there is; the recorded data that the families compare themselves with.
 
+mod examples;
 pub(super) mod peps;
 pub(super) mod support;
 
@@ -8,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::domain::ExpectedContext;
+use crate::domain::ScoreKind;
 use support::{answer, block, case, context_of, judge_model, models};
 
 /// Settings that build each kind: what its schema requires, and `length`'s bound.
@@ -18,6 +20,10 @@ fn smallest(kind: &Kind) -> Value {
         let value = match key {
             "pattern" => json!("a"),
             "model" => json!("judge"),
+            "guideline" | "rubric" | "criteria" | "criterion" => json!("Polite."),
+            "embedding" => json!("embed"),
+            "argv" => json!(["true"]),
+            "url" => json!("http://127.0.0.1:9/"),
             "of" if kind.info.name == "weighted_mean" => json!({"other": 1}),
             "of" => json!(["other"]),
             other => panic!("`{}` requires `{other}`: teach this test a value", kind.info.name),
@@ -26,6 +32,9 @@ fn smallest(kind: &Kind) -> Value {
     }
     if kind.info.name == "length" {
         settings.insert("min".to_owned(), json!(1));
+    }
+    if kind.info.name == "answer_correctness" {
+        settings.insert("embedding".to_owned(), json!("embed"));
     }
     Value::Object(settings)
 }
@@ -214,8 +223,10 @@ fn every_kind_can_be_negated_and_says_so_in_its_fingerprint() {
         let negated = |negate: bool| {
             let mut settings = smallest(kind);
             settings["negate"] = json!(negate);
-            if kind.info.name == "correctness" {
-                settings["threshold"] = json!(3);
+            // Turned round, a usual pass mark means nothing.
+            let scale = kind.info.score != ScoreKind::Binary;
+            if let Some(mark) = kind.info.pass_mark.filter(|_| scale) {
+                settings["threshold"] = json!(mark);
             }
             build(kind, settings).unwrap().spec
         };

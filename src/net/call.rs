@@ -56,7 +56,7 @@ pub struct HttpRequest {
     pub body: Bytes,
 }
 
-/// A program to run once: no shell, own process group, allow-listed environment.
+/// A program to run: no shell, own process group, allow-listed environment.
 #[derive(Clone, Debug)]
 pub struct CommandRequest {
     /// Program and arguments; NUL is refused.
@@ -67,6 +67,8 @@ pub struct CommandRequest {
     /// Secrets that the suite of the trusted side names.
     pub credentials: Vec<(String, Secret)>,
     pub folder: PathBuf,
+    /// It lives on and answers one line with one line; else it is run once, and its whole output is the answer.
+    pub worker: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -17,6 +17,7 @@ use super::excerpt::one_line;
 use super::redirect::{self, Hop};
 use super::resolve::Resolver;
 use super::tls::{ClientError, builder};
+use super::worker::Workers;
 use super::{Attempt, BODY_LIMIT, BoxFuture, Call, Dialect, HttpRequest, Rejection, Request, Response, Route};
 use super::{body, broken, classify, process};
 use crate::domain::{Env, FailureKind, RetryClass};
@@ -26,6 +27,7 @@ pub struct Client {
     http: reqwest::Client,
     resolver: Arc<Resolver>,
     env: Env,
+    workers: Workers,
     repeats: AtomicU64,
     /// Requests to where redirects led.
     detours: AtomicU64,
@@ -45,11 +47,21 @@ impl Client {
             .no_gzip()
             .build()
             .map_err(|error| ClientError::new(error.without_url().to_string()))?;
-        Ok(Self { http, resolver, env: env.clone(), repeats: AtomicU64::new(0), detours: AtomicU64::new(0) })
+        Ok(Self {
+            http,
+            resolver,
+            env: env.clone(),
+            workers: Workers::default(),
+            repeats: AtomicU64::new(0),
+            detours: AtomicU64::new(0),
+        })
     }
 
     async fn carry_out(&self, call: &Call) -> Result<Response, Rejection> {
         match &call.request {
+            Request::Command(request) if request.worker => {
+                self.workers.ask(&self.env, request, call.deadlines.whole).await
+            }
             Request::Command(request) => process::run(&self.env, request, call.deadlines.whole).await,
             Request::Http(request) => self.http(call, request).await,
         }

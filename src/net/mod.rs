@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! Call ─► client ─► (address, resolve, proxy, tls, connect, redirect) ─► body ─► Response ─► reader
-//!            └────► process ─► group, capture       └─► broken, classify (error_body, words, rate_hint, excerpt) ─► Rejection
+//!            └────► process, worker ─► group, capture       └─► broken, classify (error_body, words, rate_hint, excerpt) ─► Rejection
 //! ```
 //!
 //! Git is asked as a program too ([`Git`]), for what a repository holds and not for answers.
@@ -37,6 +37,7 @@ mod redirect;
 mod resolve;
 mod tls;
 mod words;
+mod worker;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -82,7 +82,7 @@ pub(super) async fn run(env: &Env, request: &CommandRequest, deadline: Duration)
     Ok(Response { status: 0, headers, body: output.stdout.into_bytes().into(), latency: begun.elapsed() })
 }
 
-fn start(env: &Env, request: &CommandRequest, program: &str) -> Result<Child, Rejection> {
+pub(super) fn start(env: &Env, request: &CommandRequest, program: &str) -> Result<Child, Rejection> {
     let (Some(name), arguments) = (request.argv.first(), request.argv.get(1..).unwrap_or_default()) else {
         return Err(unusable("there is no program to run".to_owned()));
     };
@@ -171,14 +171,14 @@ async fn talk(child: &mut Child, stdin: Bytes) -> std::io::Result<Output> {
 }
 
 /// The last lines of standard error: programs say last what went wrong.
-fn complaint(stderr: &[u8]) -> String {
+pub(super) fn complaint(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(3)..).unwrap_or_default().join(" / ");
     excerpt(last.as_bytes())
 }
 
-fn ending(status: ExitStatus) -> String {
+pub(super) fn ending(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return format!("was ended by signal {signal}");
@@ -186,7 +186,7 @@ fn ending(status: ExitStatus) -> String {
     status.code().map_or_else(|| "ended without an exit code".to_owned(), |code| format!("ended with exit code {code}"))
 }
 
-fn failed(message: String) -> Rejection {
+pub(super) fn failed(message: String) -> Rejection {
     Rejection::new(FailureKind::Command, RetryClass::Case, message)
 }
 
@@ -195,4 +195,4 @@ fn unusable(message: String) -> Rejection {
 }
 
 #[cfg(all(test, unix))]
-mod tests;
+pub(super) mod tests;

@@ -1,4 +1,5 @@
-//! One model API call in each dialect. A [`ChatApi`] turns messages into a [`Call`] and a response into a [`ChatReply`].
+//! One model API call in each dialect. A [`ChatApi`] turns messages into a [`Call`] and a response into a [`ChatReply`]; an
+//! [`EmbeddingApi`] does so with texts and their vectors.
 //!
 //! `models` of the suite → [`build`] → [`Models`]; evaluators and targets take their model by its key. One file a provider; [`kinds`]
 //! lists them.
@@ -9,6 +10,7 @@
 mod anthropic;
 mod batch;
 mod credentials;
+mod embedding;
 mod headers;
 mod openai;
 mod price;
@@ -25,6 +27,7 @@ use crate::domain::{Env, Fingerprint, Secret, Usage, Usd};
 use crate::net::{Call, Deadlines, Purpose, Rejection, Response};
 use crate::suite::Block;
 
+pub use embedding::{Embedder, EmbeddingApi, EmbeddingKind, EmbeddingReply, EmbeddingRequest};
 pub(crate) use headers::Headers;
 
 /// Who speaks.
@@ -111,10 +114,19 @@ pub fn kinds() -> &'static [Kind] {
     &KINDS
 }
 
+const EMBEDDINGS: [EmbeddingKind; 1] = [embedding::OPENAI];
+
+/// Every provider of embeddings.
+pub fn embedding_kinds() -> &'static [EmbeddingKind] {
+    &EMBEDDINGS
+}
+
 /// The suite's models by their keys, and the secrets that came with them (keys that the environment holds beside the suite).
 #[derive(Default)]
 pub struct Models {
     pub by_name: BTreeMap<String, Model>,
+    /// Those that embed texts, by their keys.
+    pub embedders: BTreeMap<String, Embedder>,
     pub secrets: Vec<Secret>,
 }
 
@@ -122,8 +134,16 @@ pub struct Models {
 pub fn build(blocks: &[Block], env: &Env, diagnostics: &mut Diagnostics) -> Models {
     let mut models = Models::default();
     for block in blocks {
+        if let Some(kind) = EMBEDDINGS.iter().find(|kind| kind.name == &*block.kind) {
+            if let Some(built) = (kind.build)(block, env, diagnostics) {
+                models.embedders.insert(block.name.to_string(), built.embedder);
+                models.secrets.extend(built.secrets);
+            }
+            continue;
+        }
         let Some(kind) = KINDS.iter().find(|kind| kind.name == &*block.kind) else {
-            diagnostics.push(block.unknown_kind("provider", KINDS.iter().map(|kind| kind.name)));
+            let known = KINDS.iter().map(|kind| kind.name).chain(EMBEDDINGS.iter().map(|kind| kind.name));
+            diagnostics.push(block.unknown_kind("provider", known));
             continue;
         };
         if let Some(built) = (kind.build)(block, env, diagnostics) {

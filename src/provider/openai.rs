@@ -91,7 +91,7 @@ fn build(block: &Block, env: &Env, diagnostics: &mut Diagnostics) -> Option<Buil
 }
 
 /// Whose errors a service behind OpenAI's interface answers with.
-fn dialect(host: &str) -> Dialect {
+pub(super) fn dialect(host: &str) -> Dialect {
     if host.ends_with(".aliyuncs.com") {
         Dialect::DashScope
     } else if host == "generativelanguage.googleapis.com" {

@@ -54,6 +54,11 @@ pub(super) fn expected(bytes: usize, most: Option<u64>, price: Option<Price>, ro
 }
 
 impl Price {
+    /// Of what is sent alone.
+    pub(super) fn of_input(input: f64) -> Self {
+        Self { input, output: 0.0, batch: None }
+    }
+
     /// `None` where the server counted no tokens.
     pub(super) fn of(self, usage: Usage, tariff: Tariff) -> Option<Usd> {
         let part = match tariff {

@@ -50,23 +50,23 @@ pub(super) struct ServiceSettings {
     /// Where the service is, when it is not the provider's own.
     pub(super) base_url: Option<String>,
     /// The key (default: the provider's environment variable, for the provider's own address only).
-    api_key: Option<String>,
+    pub(super) api_key: Option<String>,
     /// The longest reply, in tokens; a reply that is cut off there counts as not measured.
     pub(super) max_tokens: Option<NonZeroU32>,
     /// Time for one attempt (default: the run's).
-    timeout: Option<Period>,
+    pub(super) timeout: Option<Period>,
     /// Further headers. Values from the environment are treated as credentials.
-    headers: Option<BTreeMap<String, String>>,
+    pub(super) headers: Option<BTreeMap<String, String>>,
     /// Further parts of the request's body, as the service documents them.
     pub(super) extra: Option<Map<String, Value>>,
     /// What tokens cost.
-    price: Option<Price>,
+    pub(super) price: Option<Price>,
     /// How calls of judges are sent: `direct` at once (default), `batch` through the Batch API, cheaper and within a day.
-    mode: Option<Mode>,
+    pub(super) mode: Option<Mode>,
     /// How long `mode: batch` waits.
-    batch: Option<BatchSpec>,
+    pub(super) batch: Option<BatchSpec>,
     /// What the service takes.
-    limits: Option<EndpointLimits>,
+    pub(super) limits: Option<EndpointLimits>,
 }
 
 /// Ready to be asked.
@@ -196,6 +196,11 @@ impl Form {
 }
 
 impl Ready {
+    /// What it is made of, for what is no chat.
+    pub(super) fn parts(self) -> (Service, Fingerprint, Vec<Secret>) {
+        (self.service, self.fingerprint, self.secrets)
+    }
+
     /// The model, once the dialect is put around the service.
     pub(super) fn built<C: ChatApi + 'static>(self, block: &Block, dialect: impl FnOnce(Service) -> C) -> Built {
         let Self { service, fingerprint, secrets } = self;

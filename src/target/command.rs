@@ -251,6 +251,7 @@ impl Command {
             environment: self.environment.clone(),
             credentials: self.credentials.clone(),
             folder: self.folder.clone(),
+            worker: false,
         })
     }
 }

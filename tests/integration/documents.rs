@@ -1,6 +1,6 @@
 //! What is committed says what the program says.
 
-use crate::command::{code, out, root, scoregate};
+use crate::command::{code, err, out, root, scoregate};
 
 #[test]
 fn the_committed_schema_is_the_program_s() {
@@ -29,6 +29,28 @@ fn the_readme_shows_the_real_output() {
     for line in table {
         assert!(readme.contains(line.trim_end()), "the README lacks this line:\n{line}");
     }
+}
+
+#[test]
+fn the_evaluators_in_the_documents_are_the_program_s() {
+    let output = scoregate(&root(), &["evaluators", "--format", "markdown"]);
+    assert_eq!(code(&output), 0);
+    let committed = std::fs::read_to_string(root().join("docs/evaluators.md")).expect("docs/evaluators.md");
+    assert!(committed == out(&output), "run `cargo run -- evaluators --format markdown > docs/evaluators.md`");
+}
+
+#[test]
+fn evaluators_are_listed_and_shown() {
+    let list = out(&scoregate(&root(), &["evaluators"]));
+    for kind in scoregate::evaluator::kinds() {
+        let name = kind.info.name;
+        assert!(list.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name} is not in\n{list}");
+        let page = scoregate(&root(), &["evaluators", "show", name]);
+        assert!(code(&page) == 0 && out(&page).starts_with(&format!("## {name}\n")), "{}", out(&page));
+    }
+    let unknown = scoregate(&root(), &["evaluators", "show", "faithfullness"]);
+    assert_eq!(code(&unknown), 2);
+    assert!(err(&unknown).contains("did you mean `faithfulness`?"), "{}", err(&unknown));
 }
 
 /// Names of the commands in the help's list.

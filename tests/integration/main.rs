@@ -22,6 +22,8 @@ mod compare;
 mod datasets;
 mod determinism;
 mod documents;
+#[cfg(unix)]
+mod evaluators;
 mod events;
 mod examples;
 mod exit_codes;

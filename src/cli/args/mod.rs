@@ -3,6 +3,7 @@
 mod baseline;
 mod comment;
 mod drift;
+mod evaluators;
 mod gate;
 mod host;
 mod input;
@@ -19,6 +20,7 @@ use clap::{Args, Parser, Subcommand};
 pub(super) use baseline::{BaselineArgs, BaselineCommand};
 pub(super) use comment::CommentArgs;
 pub(super) use drift::DriftArgs;
+pub(super) use evaluators::{EvaluatorsArgs, EvaluatorsCommand, ListFormat};
 pub(super) use gate::{BaseArgs, GateArgs};
 pub(super) use host::HostArgs;
 pub(super) use input::{ResultsInput, ShardsInput, SuiteInput};
@@ -63,6 +65,8 @@ pub(super) enum Command {
     Drift(DriftArgs),
     /// Look at the kept answers of paid calls, or remove old ones
     Ledger(LedgerArgs),
+    /// List the evaluators, or show one with its settings and an example
+    Evaluators(EvaluatorsArgs),
     /// Print the JSON Schema of the suite file
     Schema,
     /// Print completions for a shell

@@ -62,7 +62,7 @@ impl Earlier {
         };
         let suite = suite::load(&file, env).map_err(|problems| said(&problems))?;
         let models = provider::build(&suite.models, env, &mut problems);
-        let evaluators = prepare::evaluators(&suite, &models, env, &mut problems);
+        let evaluators = prepare::evaluators(&suite, &models, (env, None), &mut problems);
         let metrics: Vec<MetricSpec> = evaluators.into_iter().map(|ready| ready.spec).collect();
         let policy = Policy::build(suite.gate.as_ref(), &metrics, &mut problems);
         let policy = policy.filter(|_| !problems.has_errors()).ok_or_else(|| said(&problems))?;

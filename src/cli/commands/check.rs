@@ -131,6 +131,16 @@ fn packs(plan: &Plan, text: &mut String) {
         let alone = plan.header.outcomes();
         let packed = packing.requests(plan.header.cases).saturating_mul(sides);
         let name = plan.redactor.redact(&evaluator.spec.name);
+        if packing.alone == 0 {
+            // Texts that are embedded together: nothing is said twice when they are apart.
+            text.push_str(&format!(
+                "{}: {} cases in a request: {} instead of {alone}\n",
+                terminal(&name, NAME),
+                packing.size,
+                counted(packed, "embedding call", "embedding calls"),
+            ));
+            continue;
+        }
         text.push_str(&format!(
             "{}: {} questions in a request: {} instead of {alone}, about {} less; what a pack leaves in doubt is asked \
              again alone\n",

@@ -6,6 +6,7 @@ pub(super) mod comment;
 pub(super) mod compare;
 pub(super) mod completions;
 pub(super) mod drift;
+pub(super) mod evaluators;
 pub(super) mod judge;
 pub(super) mod ledger;
 pub(super) mod man;

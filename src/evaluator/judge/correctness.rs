@@ -1,8 +1,9 @@
 //! How correct is the answer, from 1 to 5?
 
 use super::super::{BuildContext, Info, Kind, Needs, Ready, schema};
-use super::ask::Rule;
-use super::settings::{Settings, build as ready};
+use super::form::Form;
+use super::reading::Lenient;
+use super::settings::{Rule, Settings, build as ready};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, ScoreKind};
 use crate::suite::Block;
@@ -20,7 +21,14 @@ pub const INFO: Info = Info {
 
 pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<Settings>, build };
 
-const RULE: Rule = Rule { info: &INFO, template: include_str!("prompts/correctness.txt"), needs_contexts: false };
+const RULE: Rule = Rule {
+    info: &INFO,
+    template: include_str!("prompts/correctness.txt"),
+    needs_contexts: false,
+    form: Form::Number { lo: 1.0, hi: 5.0 },
+    divided: 1.0,
+    lenient: Lenient::FirstLine,
+};
 
 fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
     ready(block, &RULE, context, diagnostics)

@@ -1,11 +1,25 @@
 //! Texts that speak to the judge, and replies that only repeat them.
 
+use std::sync::Arc;
+
+use super::super::Subject;
+use super::prompt::contexts_of;
 use super::reading::{JudgeReading, Said, objects_with_a_verdict, parse_tagged};
 use crate::domain::Digest;
 use crate::text::normalize::{collapsed, strip_invisible};
 
 /// The flag of scores whose answer holds what a judge's verdict looks like.
 pub const SPEAKS_TO_THE_JUDGE: &str = "speaks_to_the_judge";
+
+/// The flag of scores one of whose contexts holds what a judge's verdict looks like.
+pub const CONTEXT_SPEAKS_TO_THE_JUDGE: &str = "context_speaks_to_the_judge";
+
+/// What a reader must know of the texts that were judged.
+pub fn flags(subject: Subject<'_>) -> Vec<Arc<str>> {
+    let answer = speaks_to_the_judge(&subject.answer.text).then_some(SPEAKS_TO_THE_JUDGE);
+    let contexts = contexts_of(subject).iter().any(|context| speaks_to_the_judge(&context.text));
+    answer.into_iter().chain(contexts.then_some(CONTEXT_SPEAKS_TO_THE_JUDGE)).map(Arc::from).collect()
+}
 
 /// Labels that judges are commonly told to write before their verdict.
 const LABELS: [&str; 5] = ["verdict", "grade", "rating", "judgement", "judgment"];

@@ -9,11 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use futures_util::future::join_all;
 
 use super::super::{Asked, Packing, Subject};
-use super::ask::{AFTER_DATA, Asking, Judge, SYSTEM, YES_OR_NO};
+use super::ask::{AFTER_DATA, Judge, SYSTEM};
+use super::form::{Form, YES_OR_NO};
 use super::guard::{code, copied, speaks_to_the_judge};
 use super::prompt::{fill, shown};
 use super::reading::{Grade, JudgeReading, read_pack};
-use crate::domain::{Digest, FailureKind, Measurement, ScoreKind, Side, Spent};
+use super::talk::Asking;
+use crate::domain::{Digest, FailureKind, Measurement, Side, Spent};
 use crate::net::{Purpose, Rejection, Response, Transport, exchange};
 use crate::provider::{ChatRequest, Message, Role};
 
@@ -42,6 +44,7 @@ struct Packed {
 
 impl Judge {
     pub(super) fn packing(&self) -> Option<Packing> {
+        let grade = self.grade()?;
         if self.batch_size < 2 {
             return None;
         }
@@ -50,23 +53,24 @@ impl Judge {
         let data = self.template.source.len().saturating_sub(rubric);
         Some(Packing {
             size: self.batch_size,
-            alone: around(self.demand().text.len()) + data,
-            shared: around(self.pack_demand().len()) + PACK.len(),
+            alone: around(self.form.demand().text.len()) + data,
+            shared: around(pack_demand(&grade).len()) + PACK.len(),
             each: BEFORE_CODE.len() + CODE_LENGTH + 2 * GAP.len() + data,
         })
     }
 
     /// Everything of a pack's prompt that is not a case's text, and not in the prompt for one case.
     pub(super) fn pack_digest(&self) -> Digest {
-        Digest::of([PACK, &self.pack_demand(), BEFORE_CODE])
+        let demand = self.grade().map(|grade| pack_demand(&grade)).unwrap_or_default();
+        Digest::of([PACK, &demand, BEFORE_CODE])
     }
 
     pub(super) async fn together(&self, subjects: &[Subject<'_>], transport: &dyn Transport) -> Vec<Asked> {
         let items = self.items(subjects);
         let mut told: Vec<Option<Asked>> = vec![None; subjects.len()];
         let mut packed = None;
-        if items.len() > 1 {
-            let pack = self.ask_pack(&items, transport).await;
+        if let Some(grade) = self.grade().filter(|_| items.len() > 1) {
+            let pack = self.ask_pack(&items, &grade, transport).await;
             for (item, measurement) in items.iter().zip(pack.told) {
                 if let Some(place) = told.get_mut(item.place) {
                     *place = measurement.map(Asked::nobody);
@@ -121,18 +125,18 @@ impl Judge {
         items
     }
 
-    async fn ask_pack(&self, items: &[Item<'_>], transport: &dyn Transport) -> Packed {
+    async fn ask_pack(&self, items: &[Item<'_>], grade: &Grade, transport: &dyn Transport) -> Packed {
         let request = ChatRequest {
-            messages: self.pack_messages(items),
+            messages: self.pack_messages(items, grade),
             trial: items.first().map_or(0, |item| item.subject.trial),
             purpose: Purpose::Judge,
-            deadlines: self.deadlines,
+            deadlines: self.talk.deadlines,
             what: self.pack_name(items),
         };
-        let call = self.model.chat.call(&request);
+        let call = self.talk.model.chat.call(&request);
         let seen = Mutex::new(Spent::default());
         let result = exchange(transport, &call, |response| {
-            let read = self.look_at_pack(items, response);
+            let read = self.look_at_pack(items, grade, response);
             let spent = match &read {
                 Ok((_, spent)) => *spent,
                 Err(rejection) => rejection.spent,
@@ -162,11 +166,12 @@ impl Judge {
     fn look_at_pack(
         &self,
         items: &[Item<'_>],
+        grade: &Grade,
         response: &Response,
     ) -> Result<(Vec<Option<JudgeReading>>, Spent), Rejection> {
-        let reply = self.model.chat.read(response)?;
+        let reply = self.talk.model.chat.read(response)?;
         let codes: Vec<String> = items.iter().map(|item| item.code.clone()).collect();
-        let said = match read_pack(&self.grade(), &reply.text, &codes) {
+        let said = match read_pack(grade, &reply.text, &codes) {
             Err(_) => vec![None; items.len()],
             Ok(read) => items
                 .iter()
@@ -177,32 +182,18 @@ impl Judge {
         Ok((said, Spent { usage: reply.usage, cost: reply.cost }))
     }
 
-    fn grade(&self) -> Grade {
-        match self.rule.info.score {
-            ScoreKind::Binary => Grade::Words(YES_OR_NO),
-            kind @ (ScoreKind::Ordinal { .. } | ScoreKind::Continuous { .. }) => {
-                let (lo, hi) = kind.range();
-                Grade::Number { lo, hi }
-            }
+    /// `None` where this judge's verdicts cannot stand side by side.
+    fn grade(&self) -> Option<Grade> {
+        match self.form {
+            Form::Words => Some(Grade::Words(YES_OR_NO)),
+            Form::Number { lo, hi } => Some(Grade::Number { lo, hi }),
+            Form::Letters(_) | Form::Compat(_) => None,
         }
     }
 
-    fn pack_demand(&self) -> String {
-        let (form, what) = match self.grade() {
-            Grade::Words(_) => (
-                "\"verdict\": \"YES or NO\"".to_owned(),
-                "the verdict is one word, YES if it is positive, NO if it is negative".to_owned(),
-            ),
-            Grade::Number { lo, hi } => {
-                ("\"score\": 0.0".to_owned(), format!("the score is the grade, a number from {lo} to {hi}"))
-            }
-        };
-        fill(CONTRACT, &[("form", &form), ("what", &what)])
-    }
-
     /// Rubric, items, then rubric and contract once more.
-    fn pack_messages(&self, items: &[Item<'_>]) -> Vec<Message> {
-        let demand = self.pack_demand();
+    fn pack_messages(&self, items: &[Item<'_>], grade: &Grade) -> Vec<Message> {
+        let demand = pack_demand(grade);
         let rubric = Some(self.template.rubric()).filter(|rubric| !rubric.is_empty());
         let mut parts: Vec<String> = rubric.map(str::to_owned).into_iter().collect();
         parts.push(fill(PACK, &[("count", &items.len().to_string())]));
@@ -223,13 +214,27 @@ impl Judge {
         let id = |item: Option<&Item<'_>>| item.map(|item| item.subject.case.id.to_string()).unwrap_or_default();
         let first = id(items.iter().min_by_key(|item| item.place));
         let last = id(items.iter().max_by_key(|item| item.place));
-        format!("{} of {} cases from {first} to {last}", self.metric, items.len())
+        format!("{} of {} cases from {first} to {last}", self.talk.metric, items.len())
     }
+}
+
+/// How to reply about several items.
+pub(super) fn pack_demand(grade: &Grade) -> String {
+    let (form, what) = match grade {
+        Grade::Words(_) => (
+            "\"verdict\": \"YES or NO\"".to_owned(),
+            "the verdict is one word, YES if it is positive, NO if it is negative".to_owned(),
+        ),
+        Grade::Number { lo, hi } => {
+            ("\"score\": 0.0".to_owned(), format!("the score is the grade, a number from {lo} to {hi}"))
+        }
+    };
+    fill(CONTRACT, &[("form", &form), ("what", &what)])
 }
 
 /// Whether a shorter request may succeed where a pack failed in this way. What ended for all (an endpoint, a budget, the run) or came
 /// of the network after all retries is no better alone; what is still in its batch will be paid for there.
-fn may_do_better_alone(kind: FailureKind) -> bool {
+pub(in crate::evaluator) fn may_do_better_alone(kind: FailureKind) -> bool {
     match kind {
         FailureKind::Timeout
         | FailureKind::Truncated

@@ -8,7 +8,7 @@ use crate::text::normalize::is_invisible;
 
 /// What a template may show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
+pub(super) enum Slot {
     Input,
     Answer,
     Contexts,
@@ -50,6 +50,19 @@ impl Template {
         }
         parts.push(Part::Text(rest.to_owned()));
         Ok(Self { parts, source: source.to_owned() })
+    }
+
+    /// A prompt that says `rubric`, in which nothing is a placeholder, and then shows these texts.
+    pub(super) fn of(rubric: &str, slots: &[Slot]) -> Self {
+        let mut parts = vec![Part::Text(format!("{}\n\n", rubric.trim_end()))];
+        for (at, slot) in slots.iter().enumerate() {
+            if at > 0 {
+                parts.push(Part::Text("\n\n".to_owned()));
+            }
+            parts.push(Part::Slot(*slot));
+        }
+        let source = format!("{}\n\n{slots:?}", rubric.trim_end());
+        Self { parts, source }
     }
 
     pub(super) fn shows_the_answer(&self) -> bool {
@@ -125,7 +138,7 @@ fn contexts(prompt: &mut String, contexts: &[Context]) {
     }
 }
 
-fn line(prompt: &mut String, name: &str, text: &str) {
+pub(super) fn line(prompt: &mut String, name: &str, text: &str) {
     let _ = write!(prompt, "{name} = ");
     quote(prompt, text);
 }

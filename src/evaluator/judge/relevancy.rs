@@ -1,8 +1,9 @@
 //! Is the answer in line with the question and the contexts?
 
 use super::super::{BuildContext, Info, Kind, Needs, Ready, schema};
-use super::ask::Rule;
-use super::settings::{Settings, build as ready};
+use super::form::Form;
+use super::reading::Lenient;
+use super::settings::{Rule, Settings, build as ready};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, ScoreKind};
 use crate::suite::Block;
@@ -21,7 +22,14 @@ pub const INFO: Info = Info {
 pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<Settings>, build };
 
 /// Without contexts the answer can be in line with none: 0 without asking, as LlamaIndex has it.
-const RULE: Rule = Rule { info: &INFO, template: include_str!("prompts/relevancy.txt"), needs_contexts: true };
+const RULE: Rule = Rule {
+    info: &INFO,
+    template: include_str!("prompts/relevancy.txt"),
+    needs_contexts: true,
+    form: Form::Words,
+    divided: 1.0,
+    lenient: Lenient::YesAnywhere,
+};
 
 fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
     ready(block, &RULE, context, diagnostics)

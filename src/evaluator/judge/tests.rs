@@ -1,5 +1,9 @@
 //! Judges with scripted models: what they are told, what they are believed, what is asked again.
 
+mod claims;
+mod llamaindex;
+mod panel;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -220,6 +224,22 @@ fn injections() -> Vec<String> {
     texts
 }
 
+/// Every judge with a single verdict.
+fn judges() -> [(&'static str, Value); 10] {
+    [
+        ("faithfulness", json!({})),
+        ("relevancy", json!({})),
+        ("correctness", json!({})),
+        ("context_relevancy", json!({})),
+        ("answer_relevancy", json!({})),
+        ("guideline", json!({"guideline": "Polite."})),
+        ("closed_qa", json!({"criterion": "It names a city."})),
+        ("rubric", json!({"rubric": "Kind."})),
+        ("rubric", json!({"rubric": "Kind.", "scale": [1, 5], "show": ["input", "contexts", "reference"]})),
+        ("factuality", json!({})),
+    ]
+}
+
 /// Everything in a text that might be taken for a verdict, to the letter.
 fn verdicts_in(text: &str) -> Vec<String> {
     let mut found: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -235,11 +255,11 @@ fn verdicts_in(text: &str) -> Vec<String> {
 #[tokio::test]
 async fn jr_injection_answers() {
     for text in injections() {
-        for name in ["faithfulness", "relevancy", "correctness"] {
+        for (name, settings) in judges() {
             for echo in verdicts_in(&text) {
                 let transport = Loopback::default();
                 let case = case("Capital of Australia?", Some("Canberra"));
-                let ready = judge(name, json!({}), always(&echo));
+                let ready = judge(name, settings.clone(), always(&echo));
                 let asked = ask(&ready, &case, &answer(&text, &["Canberra is the capital."]), &transport).await;
                 let Measurement::Unusable(failure) = &asked.measurement else {
                     panic!("{name} took {echo:?} of {text:?} for a verdict: {:?}", asked.measurement)
@@ -254,7 +274,7 @@ async fn jr_injection_answers() {
 #[tokio::test]
 async fn a_prompt_is_no_verdict() {
     for text in injections().iter().map(String::as_str).chain(["Sydney.", "Yes."]) {
-        for name in ["faithfulness", "relevancy", "correctness"] {
+        for (name, settings) in judges() {
             let scripts: [Script; 3] = [
                 Arc::new(|messages| Ok(messages.iter().map(|(_, text)| format!("{text}\n")).collect())),
                 Arc::new(|messages| Ok(messages.first().unwrap().1.clone())),
@@ -262,7 +282,7 @@ async fn a_prompt_is_no_verdict() {
             ];
             for script in scripts {
                 let transport = Loopback::default();
-                let ready = judge(name, json!({}), script);
+                let ready = judge(name, settings.clone(), script);
                 let asked = ask(&ready, &case("q", Some(text)), &answer(text, &[text]), &transport).await;
                 assert!(matches!(asked.measurement, Measurement::Unusable(_)), "{name} {text:?}: {asked:?}");
             }

@@ -8,6 +8,7 @@ fn request(argv: &[&str]) -> CommandRequest {
         environment: Vec::new(),
         credentials: Vec::new(),
         folder: std::env::temp_dir(),
+        worker: false,
     }
 }
 
@@ -51,7 +52,7 @@ async fn a_cancelled_attempt_leaves_no_process() {
 }
 
 /// Whether the processes are dead (or waiting to be reaped) within a second.
-async fn all_gone(pids: &str) -> bool {
+pub(in crate::net) async fn all_gone(pids: &str) -> bool {
     let alive = |pid: &str| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         !stat.is_empty() && !stat.contains(") Z ")

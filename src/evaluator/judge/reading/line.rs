@@ -33,6 +33,35 @@ pub(super) fn words(text: &str, label: &str, words: Words, bare: bool) -> Result
     Ok(first)
 }
 
+/// As [`words`], without the object's `pass`.
+pub(super) fn letters(text: &str, label: &str, letters: Words, bare: bool) -> Result<JudgeReading, Unusable> {
+    let mut found = Vec::new();
+    if let Some(line) = last_labelled(text, label) {
+        let value = one_of(&line.rest, letters).ok_or_else(|| {
+            Unusable::new(Why::Ambiguous, format!("the last verdict line says `{}`", excerpt(&line.rest, 60)))
+        })?;
+        let reason = without(text, line.index);
+        found.push(JudgeReading { value, pass: None, reason, form: Said::Line, said: line.said });
+    }
+    if bare {
+        found.extend(bare_last_line(text, letters));
+        let scan = scan(text, &["verdict"]);
+        if !scan.objects.is_empty() || (scan.broken.is_some() && found.is_empty()) {
+            let object = only(&scan, "`verdict`")?;
+            let value = verdict_word(object, letters)?;
+            let value = value.ok_or_else(|| Unusable::new(Why::NoVerdict, "the object has no `verdict`"))?;
+            let said = object.raw().to_owned();
+            found.push(JudgeReading { value, pass: None, reason: object.reason(), form: Said::Object, said });
+        }
+    }
+    let mut found = found.into_iter();
+    let first = found.next().ok_or_else(|| Unusable::new(Why::NoVerdict, expected(letters)))?;
+    if found.any(|other| other.value != first.value) {
+        return Err(Unusable::new(Why::Contradiction, "the reply gives more than one verdict, and they do not agree"));
+    }
+    Ok(first)
+}
+
 fn expected(words: Words) -> String {
     let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
     format!("expected {}", words.join(" or "))

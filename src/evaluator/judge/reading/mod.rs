@@ -5,7 +5,9 @@
 //! nothing is clamped, rescaled or guessed, and a match that does not fit is never passed over for one that does.
 
 mod clean;
+mod compat;
 mod line;
+mod list;
 mod object;
 mod pack;
 
@@ -14,7 +16,9 @@ mod tests;
 
 use std::fmt;
 
+pub use compat::Lenient;
 pub use line::parse_tagged;
+pub use list::read_list;
 pub use object::objects_with_a_verdict;
 pub use pack::{Grade, read_pack};
 
@@ -32,6 +36,10 @@ pub enum Contract {
     FirstLine { lo: f64, hi: f64, object: bool },
     /// A line `label: number`, the last such line decides.
     Labelled { label: String, lo: f64, hi: f64 },
+    /// As `Words`, with letters for words and no `pass`: what a letter means is only in its value.
+    Letters { label: String, letters: &'static [(&'static str, f64)], bare: bool },
+    /// What LlamaIndex makes of it.
+    Compat(Lenient),
     /// A number between `<tag>` and `</tag>`, the last such pair decides.
     Tagged { tag: String, lo: f64, hi: f64 },
 }
@@ -143,8 +151,14 @@ impl fmt::Display for Unusable {
 /// # Errors
 /// Whatever is not exactly one verdict of the contract, by name.
 pub fn read(contract: &Contract, reply: &str) -> Result<JudgeReading, Unusable> {
-    let text = clean::clean(reply)?;
+    let text = match contract {
+        // Thinking and fences count where they do for LlamaIndex.
+        Contract::Compat(_) => reply.to_owned(),
+        _ => clean::clean(reply)?,
+    };
     let found = match contract {
+        Contract::Compat(lenient) => compat::read(*lenient, &text),
+        Contract::Letters { label, letters, bare } => line::letters(&text, label, letters, *bare),
         Contract::Words { label, words, bare } => line::words(&text, label, words, *bare),
         Contract::Object { pass, lo, hi } => object::score(&text, *pass, *lo, *hi),
         Contract::FirstLine { lo, hi, object } => line::first_number(&text, *lo, *hi, *object),

@@ -44,8 +44,22 @@ fn labelled() -> Contract {
     Contract::Labelled { label: "00ff".to_owned(), lo: 1.0, hi: 5.0 }
 }
 
-fn all() -> [Contract; 8] {
-    [verdict(), yes_or_no(), score(), pass_and_score(), first_line(), first_line_or_object(), tagged(), labelled()]
+fn letters() -> Contract {
+    Contract::Letters { label: "VERDICT".to_owned(), letters: &[("A", 1.0), ("B", 0.0), ("C", 0.5)], bare: true }
+}
+
+fn all() -> [Contract; 9] {
+    [
+        verdict(),
+        yes_or_no(),
+        letters(),
+        score(),
+        pass_and_score(),
+        first_line(),
+        first_line_or_object(),
+        tagged(),
+        labelled(),
+    ]
 }
 
 fn value(contract: &Contract, reply: &str) -> Result<f64, Why> {
@@ -416,7 +430,9 @@ proptest! {
             prop_assert_eq!(&reading, &read(&contract, &text));
             if let Ok(reading) = reading {
                 let (lo, hi) = match contract {
-                    Contract::Words { .. } => (0.0, 1.0),
+                    Contract::Words { .. } | Contract::Letters { .. } => (0.0, 1.0),
+                    // Read as somebody else reads it; the score's own range is checked behind.
+                    Contract::Compat(_) => (f64::MIN, f64::MAX),
                     Contract::Object { lo, hi, .. } | Contract::FirstLine { lo, hi, .. }
                     | Contract::Labelled { lo, hi, .. } | Contract::Tagged { lo, hi, .. } => (lo, hi),
                 };

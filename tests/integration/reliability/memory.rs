@@ -9,7 +9,7 @@ use super::sized;
 use crate::command::{checked, command, folder, report, verdict};
 
 /// Bytes that a case may take to the end of the run: its numbers and its lines of `junit.xml`, whatever the length of its texts.
-const PER_CASE: u64 = 2_048;
+const PER_CASE: u64 = 1_536;
 
 /// Peak resident memory in KiB of a run over `cases` cases of 1 KiB (at the small size 4 KiB, which must not show), and how long it took.
 fn peak(cases: usize) -> (u64, Duration) {

@@ -12,6 +12,7 @@
 mod alias;
 mod args;
 mod base;
+mod beside;
 mod cassette;
 mod clock;
 mod commands;
@@ -32,6 +33,7 @@ mod prepare;
 mod publish;
 mod reference;
 mod reports;
+mod roles;
 mod schema;
 mod screen;
 mod select;

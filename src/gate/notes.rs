@@ -1,9 +1,10 @@
 //! What a reader must know beside the rules: tolerances in use, what the comparison cannot promise, what changed in the cases.
 
 use super::BaselineState;
+use super::asked::Missing;
 use super::must_pass::{ATTEMPTS, selected, value_passes};
 use super::not_worse::Compared;
-use super::policy::{MetricPolicy, Missing};
+use super::policy::MetricPolicy;
 use super::scene::{Finding, Scene};
 use super::settings::{BreaksSetting, FailOrWarn, InconclusiveSetting};
 use super::trials::TrialsRule;
@@ -147,7 +148,9 @@ fn nothing_decides(scene: &Scene<'_>) -> Option<String> {
     let baseline = scene.policy.baseline.as_ref().is_some_and(|baseline| !baseline.may_be_missing())
         || scene.reference.is_some()
         || matches!(scene.state, BaselineState::Broken(_) | BaselineState::Unreachable(_));
-    let nothing = !any_rule && !baseline && scene.policy.must_pass.is_empty();
+    let policy = scene.policy;
+    let other = !policy.must_pass.is_empty() || !policy.resources.is_empty() || !policy.tag_limits.is_empty();
+    let nothing = !any_rule && !baseline && !other;
     nothing.then(|| "nothing is required of this run: no threshold, no baseline, no must-pass case".to_owned())
 }
 
@@ -263,8 +266,7 @@ fn must_pass(scene: &Scene<'_>) -> Vec<String> {
             };
             let (mut trials, mut failures) = (0, 0);
             for (spec, _) in scene.metrics.iter().filter(|(_, rules)| rules.required()) {
-                let scores = case.scores.get(&spec.name).into_iter().flatten().flatten();
-                let outcomes: Vec<bool> = scores.filter_map(|score| passed(*score, spec)).collect();
+                let outcomes: Vec<bool> = case.history(&spec.name).filter_map(|score| passed(score, spec)).collect();
                 trials = trials.max(outcomes.len() as u64);
                 failures = failures.max(outcomes.iter().filter(|passed| !**passed).count() as u64);
             }
@@ -355,6 +357,14 @@ fn tolerances(scene: &Scene<'_>) -> Option<String> {
             scene.metrics.iter().filter(|(_, rules)| keep(rules)).map(|(spec, _)| &*spec.name).collect();
         names.join(", ")
     };
+    for (resource, rules) in &policy.resources {
+        if rules.on_fail == FailOrWarn::Warn {
+            used.push(format!("{} only warns", resource.word()));
+        }
+        if rules.on_missing == FailOrWarn::Warn {
+            used.push(format!("{} may be unknown", resource.word()));
+        }
+    }
     let reported = of(|rules| !rules.gate);
     if !reported.is_empty() {
         used.push(format!("reported only: {reported}"));

@@ -102,6 +102,8 @@ pub(super) fn accept(runs: &[&Run]) -> BaselineState {
                 not_applicable: Vec::new(),
                 answered: false,
                 answer: None,
+                taken: None,
+                older: BTreeMap::new(),
             });
             entry.answered |= record.trials.iter().any(|trial| trial.answered.is_ok());
             for (metric, spec) in run.header.metrics.iter().enumerate() {

@@ -25,6 +25,7 @@ use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{BaseRecord, Case, Digest, Env, JudgedBy, MetricSpec, PolicyChange, Run};
 use crate::gate::{self, Policy};
+use crate::store::{OutcomeLine, Texts};
 use crate::suite::Suite;
 use commit::Base;
 use earlier::Earlier;
@@ -55,6 +56,8 @@ pub(super) struct Known {
     pub(super) content: Option<Digest>,
     /// Of its question and its reference, where they are known.
     pub(super) parts: Option<Parts>,
+    /// Where these stand, to be read where they are needed.
+    pub(super) origin: Option<(Arc<Texts>, u64)>,
 }
 
 /// What a case is made of, to say what of it changed.
@@ -70,6 +73,23 @@ impl Parts {
             case.reference.as_deref().map_or_else(|| Digest::of(["none"]), |text| Digest::of(["some", text]));
         Self { input: Digest::of([&*case.input]), reference }
     }
+
+    fn written(line: &OutcomeLine) -> Option<Self> {
+        let reference = line.reference.as_deref();
+        let reference = reference.map_or_else(|| Digest::of(["none"]), |text| Digest::of(["some", text]));
+        Some(Self { input: Digest::of([line.input.as_deref()?]), reference })
+    }
+}
+
+impl Known {
+    /// What it is made of, as far as it can be told.
+    fn parts(&self) -> Option<Parts> {
+        let read = || {
+            let (texts, offset) = self.origin.as_ref()?;
+            Parts::written(&texts.outcome(*offset).ok()?)
+        };
+        self.parts.or_else(read)
+    }
 }
 
 /// The cases of a data set.
@@ -82,6 +102,7 @@ pub(super) fn cases_in(dataset: &Dataset) -> Result<Vec<Known>, Diagnostics> {
         id: case.id.to_string(),
         tags: case.tags,
         content: Some(case.content),
+        origin: None,
     };
     dataset.cases().map(|case| case.map(known)).collect()
 }
@@ -98,11 +119,14 @@ pub(super) struct Subject<'s> {
 
 /// The cases of a run; `None`: only some were selected.
 pub(super) fn cases_of(run: &Run) -> Option<Vec<Known>> {
+    let texts = run.file.as_deref().and_then(|file| Texts::open(file).ok()).map(Arc::new);
+    let origin = |case: &crate::domain::CaseRecord| Some((Arc::clone(texts.as_ref()?), case.trials.first()?.offset));
     let known = |case: &crate::domain::CaseRecord| Known {
         id: case.id.to_string(),
         tags: case.tags.clone(),
         content: case.content,
         parts: None,
+        origin: origin(case),
     };
     run.header.selection.is_none().then(|| run.cases.iter().map(known).collect())
 }

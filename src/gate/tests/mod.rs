@@ -1,6 +1,7 @@
 //! The room's tests: the reference vectors through `judge` itself, the cases of `fixtures/cases`, the rules one by one, and
 //! properties that hold for every run.
 
+mod beside;
 mod cases;
 mod looks;
 mod loosened;
@@ -8,8 +9,10 @@ mod policy;
 mod properties;
 mod quarantine;
 mod real;
+mod resources;
 mod rules;
 mod slices;
+mod tags;
 mod vectors;
 mod words;
 
@@ -18,9 +21,15 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{BaselineState, Policy, judge};
+
 use crate::diagnostic::Diagnostics;
 use crate::domain::*;
 use crate::suite::Block;
+
+/// As much as is promised with `SCOREGATE_TEST_SIZE=full`, a part of it otherwise.
+pub(super) fn sized<T>(small: T, full: T) -> T {
+    if std::env::var("SCOREGATE_TEST_SIZE").as_deref() == Ok("full") { full } else { small }
+}
 
 pub(super) fn spec(name: &str, kind: ScoreKind) -> MetricSpec {
     MetricSpec { name: name.into(), kind, direction: Direction::Higher, pass_mark: None, fingerprint: None }

@@ -10,6 +10,7 @@ mod deadlines;
 mod faults;
 mod limits;
 mod memory;
+mod stored;
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! What a reader must know beside the rules: tolerances in use, what the comparison cannot promise, what changed in the cases.
 
 use super::BaselineState;
-use super::asked::Missing;
+use super::asked::{BaselineMode, Missing};
 use super::must_pass::{ATTEMPTS, selected, value_passes};
 use super::not_worse::Compared;
 use super::policy::MetricPolicy;
@@ -157,7 +157,9 @@ fn nothing_decides(scene: &Scene<'_>) -> Option<String> {
 fn of_baseline(scene: &Scene<'_>, findings: &[Finding]) -> Vec<String> {
     let Some(reference) = &scene.reference else { return Vec::new() };
     let mut notes = Vec::new();
-    if reference.baseline.runs.len() == 1 {
+    // Of the same day's other half there is one.
+    let stored = scene.policy.baseline.as_ref().is_none_or(|asked| asked.mode == BaselineMode::Stored);
+    if stored && reference.baseline.runs.len() == 1 {
         // A drop that luck makes once in a thousand runs is not the baseline's luck either.
         let failed = findings.iter().map(|finding| &finding.comparison).any(|rule| {
             let close = rule.p_adjusted.is_some_and(|p| p > 0.001);

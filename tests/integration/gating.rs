@@ -37,18 +37,18 @@ fn limits_on_time_and_tokens_are_in_every_report() {
     let latencies: Vec<u32> = (101..=140).map(|at| if at > 135 { at + 100 } else { at }).collect();
     let place = folder(&[("scoregate.yaml", &format!("{HEAD}{gate}")), ("data.jsonl", &rows(&latencies, |_| false))]);
     let said = check(place.path(), &["run"], 1);
-    assert!(said.contains("the 95th percentile of latency is 237 ms, above the allowed 150 ms"), "{said}");
+    assert!(said.contains("the 95th percentile of latency is 238 ms, above the allowed 150 ms"), "{said}");
     let p95 = rule(place.path(), "resource", Some("p95"));
     assert_eq!(
         (&p95["current"], &p95["unit"], &p95["limit"], &p95["metric"]),
-        (&json!(237.0), &json!("ms"), &json!(150.0), &json!("latency"))
+        (&json!(238.0), &json!("ms"), &json!(150.0), &json!("latency"))
     );
     let p50 = rule(place.path(), "resource", Some("p50"));
     assert_eq!((&p50["verdict"], &p50["current"]), (&json!("met"), &json!(120.0)));
     assert!(p50["ci"].as_array().is_some_and(|ends| ends.len() == 2), "{p50}");
     assert_eq!(rule(place.path(), "resource", Some("total"))["verdict"], "met");
     let comment = report(place.path(), "comment.md").replace('\\', "");
-    assert!(comment.contains("| p95 ≤ 150 ms | 237 ms |"), "{comment}");
+    assert!(comment.contains("| p95 ≤ 150 ms | 238 ms |"), "{comment}");
     let junit = report(place.path(), "junit.xml");
     assert!(junit.contains("name=\"latency / resource p95\"") && junit.contains("<failure"), "{junit}");
 }

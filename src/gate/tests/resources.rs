@@ -1,5 +1,7 @@
 //! What the answers take (F26).
 
+use proptest::prelude::*;
+
 use super::*;
 
 /// A right answer a case, with what each took.
@@ -166,5 +168,57 @@ fn wrong_limits_are_told_at_their_places() {
     let said: Vec<String> = diagnostics.iter().map(|problem| problem.message.clone()).collect();
     for words in ["needs a unit", "nothing is asked of tokens", "mean is -1", "increase.p95 is 500", "mode `exact`"] {
         assert!(said.iter().any(|one| one.contains(words)), "{words}: {said:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: sized(2_000, 200_000), failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Promise R9 for limits on resources: green means that the number is known and holds, red that it does not.
+    #[test]
+    fn green_means_that_the_limit_holds(
+        numbers in prop::collection::vec(prop::option::weighted(0.9, 0_u32..200), 1..40),
+        limit in 0_u32..200,
+        which in 0_usize..5,
+        latency in any::<bool>(),
+    ) {
+        let statistic = Statistic::ALL[which];
+        let run = took(&numbers.iter().map(|number| number.map(f64::from)).collect::<Vec<_>>());
+        let resources = match latency {
+            true => json!({ "latency": { statistic.key(): format!("{limit}ms") } }),
+            false => json!({ "tokens": { statistic.key(): limit } }),
+        };
+        let code = asked(&run, resources).exit_code;
+        let mut known: Vec<u32> = numbers.iter().flatten().copied().collect();
+        known.sort_unstable();
+        let missing = numbers.len() - known.len();
+        let sum: u32 = known.iter().sum();
+        let rank = |percent: usize| known[(known.len() * percent).div_ceil(100) - 1];
+        if known.is_empty() {
+            prop_assert_eq!(code, 3);
+            return Ok(());
+        }
+        let holds = match statistic {
+            Statistic::Mean => sum <= limit * known.len() as u32,
+            Statistic::P50 => rank(50) <= limit,
+            Statistic::P95 => rank(95) <= limit,
+            Statistic::CaseMax => known[known.len() - 1] <= limit,
+            Statistic::Total => sum <= limit,
+        };
+        // At most 2 of 100 may be missing, none of a sum or of the largest; the ledger's answers have no latency.
+        let short = match statistic {
+            Statistic::Total => missing > 0,
+            _ if latency => false,
+            Statistic::CaseMax => missing > 0,
+            _ => missing * 100 > numbers.len() * 2,
+        };
+        let only_grows = matches!(statistic, Statistic::Total | Statistic::CaseMax);
+        let expected = match (holds, short) {
+            (true, false) => 0,
+            (false, false) => 1,
+            (false, true) if only_grows => 1,
+            (_, true) => 3,
+        };
+        prop_assert_eq!(code, expected);
     }
 }

@@ -205,7 +205,12 @@ pub(crate) fn disarm(findings: &mut [Finding]) {
         .filter(|rule| rule.rule == RuleKind::JudgeTrust && rule.severity == Severity::Block)
         .map(|rule| rule.metric.clone())
         .collect();
-    for finding in findings.iter_mut().filter(|finding| untrusted.contains(&finding.comparison.metric)) {
+    let of_it = |finding: &&mut Finding| {
+        // Cases that must pass may have failed by this metric alone.
+        let named = || !finding.named.is_empty() && finding.named.iter().all(|(_, metric)| untrusted.contains(metric));
+        untrusted.contains(&finding.comparison.metric) || finding.comparison.rule == RuleKind::MustPass && named()
+    };
+    for finding in findings.iter_mut().filter(of_it) {
         if finding.comparison.severity == Severity::Fail {
             finding.comparison.severity = Severity::Block;
             finding.comparison.explanation.push_str(" Its judge is not to be trusted, so this decides nothing.");

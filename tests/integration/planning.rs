@@ -145,8 +145,7 @@ fn a_slide_of_small_drops_shows_against_the_anchor() {
 fn power_for_pass_and_fail_is_the_test_s_own() {
     let place = folder(&[]);
     let plan = |runs: &str| {
-        let arguments =
-            ["power", "--flip", "0.1", "--cases", "200", "--runs", runs, "--drop", "5", "--format", "json"];
+        let arguments = ["power", "--flip", "0.1", "--cases", "200", "--runs", runs, "--drop", "5", "--format", "json"];
         json_of(place.path(), &arguments)["plans"][0]["drops"][0].clone()
     };
     let exact = plan("1");

@@ -57,8 +57,8 @@ pub(super) fn short(scene: &Scene<'_>, sample: &Sample, statistic: Statistic) ->
     match (sample.missing(), statistic, sample.resource) {
         (0, ..) => false,
         (_, Statistic::Total, _) => true,
-        // Answers from the ledger are left out on purpose.
-        (_, _, Resource::Latency) => false,
+        // Answers from the ledger are left out on purpose; a handful of the others says nothing.
+        (_, _, Resource::Latency) => sample.measured() < FEWEST_FOR_AN_INTERVAL as u64,
         (_, Statistic::CaseMax, _) => true,
         (missing, ..) => !at_most(missing, sample.answered, scene.policy.max_missing),
     }

@@ -43,7 +43,10 @@ pub(super) fn finding(
     let interval = change.as_ref().and_then(|change| change.interval).filter(|_| enough);
     // The mean of the pairs' differences, beside what the baseline's mean allows.
     let bound = before.value(Statistic::Mean).map_or(0.0, |mean| mean.value() * most);
+    // A handful of many cases says nothing of them.
+    let few = now.measured() < FEWEST_FOR_AN_INTERVAL as u64 && now.measured() < sample.answered;
     let (verdict, reason) = match (rules.mode, interval) {
+        _ if few => (RuleVerdict::Inconclusive, Reason::Missing),
         (ModeSetting::Confident, Some((lower, _))) if lower > bound => (RuleVerdict::Violated, Reason::ThresholdMissed),
         (ModeSetting::Confident | ModeSetting::Strict, Some((_, upper))) if upper <= bound => {
             (RuleVerdict::Met, Reason::ThresholdMet)

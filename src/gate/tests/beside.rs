@@ -74,6 +74,15 @@ fn a_judge_below_its_minimum_decides_nothing() {
     assert_eq!(judged(&good, Ok(measured(0.9, Some(0.1))), json!({ "on_fail": "warn" })).exit_code, 0);
     let few = judged(&good, Ok(measured(0.9, Some(0.9))), json!({ "min_labels": 41 }));
     assert!(few.headline.contains("only 40 labelled cases, and 41 are asked for"), "{}", few.headline);
+    // Nor is a case that must pass failed by it.
+    let must = json!({ "calibration": "judge.json", "min_kappa": 0.6 });
+    let must = policy(
+        json!({ "must_pass": { "ids": ["c0000"] }, "judges": { "quality": must }, "baseline": { "from": "none" } }),
+    );
+    let all = Calibrations::from([("quality".into(), Ok(measured(0.9, Some(0.5))))]);
+    let beside = Beside { calibrations: Some(&all), ..Beside::default() };
+    let failed = judge_beside(&passing(0, 3), &BaselineState::NotAsked, &must, beside);
+    assert_eq!((failed.exit_code, rule(&failed, RuleKind::MustPass).severity), (3, Severity::Block));
     // Another judge was measured.
     let mut other = good.clone();
     other.header.metrics[0].fingerprint = Some(Fingerprint::default().with("model", "large"));

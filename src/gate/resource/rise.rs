@@ -8,7 +8,7 @@ use super::policy::ResourcePolicy;
 use super::sample::{Sample, factor, numbers, one_and, within};
 use super::{Asked, FEWEST_FOR_AN_INTERVAL, explain};
 use crate::domain::{Reason, RuleKind, RuleVerdict, Statistic};
-use crate::stats::{Pair, differences, mean_interval, sign_flip};
+use crate::stats::{CaseMean, Pair, differences, mean_interval, sign_flip};
 
 pub(super) fn finding(
     scene: &Scene<'_>,
@@ -74,24 +74,30 @@ pub(super) fn finding(
     explain::rise(finding, &subject, &now, old.value(), current.value(), most)
 }
 
+/// A case on both sides.
+struct Both {
+    row: usize,
+    before: Vec<f64>,
+    now: Vec<f64>,
+    cluster: Option<usize>,
+}
+
 /// The same cases before and now.
 fn pairs(scene: &Scene<'_>, at: usize, sheet: &Sheet<'_>, sample: &Sample) -> (Sample, Sample) {
     let resource = sample.resource;
     let standing = scene.reference.as_ref().and_then(|reference| reference.sides.get(at)).map(|side| &side.standing);
-    let both: Vec<(usize, Vec<f64>, Vec<f64>, Option<usize>)> = sample
-        .cases
-        .iter()
-        .filter_map(|(row, _, cluster)| {
-            let Standing::Same(case) = standing?.get(*row)? else { return None };
-            let of_runs = case.taken.as_ref()?.of(resource).iter().flatten();
-            let before: Vec<f64> = of_runs.map(|number| number * factor(resource)).collect();
-            let now = numbers(sheet.rows.get(*row)?, resource);
-            (!before.is_empty() && !now.is_empty()).then_some((*row, before, now, *cluster))
-        })
-        .collect();
-    let before = both.iter().map(|(row, before, _, cluster)| (*row, before.clone(), *cluster));
+    let both = |(row, _, cluster): &(usize, CaseMean, Option<usize>)| {
+        let Standing::Same(case) = standing?.get(*row)? else { return None };
+        let of_runs = case.taken.as_ref()?.of(resource).iter().flatten();
+        let before: Vec<f64> = of_runs.map(|number| number * factor(resource)).collect();
+        let now = numbers(sheet.rows.get(*row)?, resource);
+        let both = Both { row: *row, before, now, cluster: *cluster };
+        (!both.before.is_empty() && !both.now.is_empty()).then_some(both)
+    };
+    let both: Vec<Both> = sample.cases.iter().filter_map(both).collect();
+    let before = both.iter().map(|one| (one.row, one.before.clone(), one.cluster));
     let before = Sample::from(resource, before);
-    (before, Sample::from(resource, both.into_iter().map(|(row, _, now, cluster)| (row, now, cluster))))
+    (before, Sample::from(resource, both.into_iter().map(|one| (one.row, one.now, one.cluster))))
 }
 
 /// How the cases moved (statistics §5, §6).

@@ -20,7 +20,7 @@ fn measured(place: &Path, name: &str, cases: usize) {
     check(place, &["run", "--out", name], 0);
 }
 
-fn update<'a>(run: &'a str) -> [&'a str; 5] {
+fn update(run: &str) -> [&str; 5] {
     ["baseline", "update", run, "--to", "base.jsonl"]
 }
 

@@ -1,6 +1,6 @@
 //! Replacing a file in one step.
 
-use std::io::Write as _;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use super::StoreError;
 /// # Errors
 /// `Io`; the old file, if any, is untouched.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    write_pieces(path, std::iter::once(bytes))
+    write_with(path, |out| out.write_all(bytes))
 }
 
-/// As [`write_atomic`], one piece after the other.
+/// As [`write_atomic`], with what `write` writes, which need not stand in memory.
 ///
 /// # Errors
-/// As [`write_atomic`].
-pub fn write_pieces<'b>(path: &Path, mut pieces: impl Iterator<Item = &'b [u8]>) -> Result<(), StoreError> {
+/// As [`write_atomic`], or the error of `write`.
+pub fn write_with(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), StoreError> {
     let fail = |source| StoreError::Io { path: path.to_owned(), source };
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -28,10 +28,15 @@ pub fn write_pieces<'b>(path: &Path, mut pieces: impl Iterator<Item = &'b [u8]>)
     };
     std::fs::create_dir_all(folder).map_err(fail)?;
     let mut file = temporary(folder).map_err(fail)?;
-    pieces.try_for_each(|bytes| file.write_all(bytes)).map_err(fail)?;
+    let mut out = BufWriter::with_capacity(BUFFER, &mut file);
+    write(&mut out).and_then(|()| out.flush()).map_err(fail)?;
+    drop(out);
     share(file.as_file()).map_err(fail)?;
     persist(file, path)
 }
+
+/// Bytes that are written at once.
+const BUFFER: usize = 64 << 10;
 
 /// What the names of our temporary files begin with.
 const PREFIX: &str = ".scoregate-";

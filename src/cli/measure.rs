@@ -42,8 +42,15 @@ pub(super) struct Outcome {
     pub(super) run: Run,
     /// The signal that ended it, if one did.
     pub(super) caught: Caught,
+    pub(super) _held: Held,
+}
+
+/// What ends when the command does.
+pub(super) struct Held {
+    /// Closes its file meanwhile.
+    _ledger: Option<Arc<Ledger>>,
     /// While it lives, signals are listened to.
-    pub(super) _listening: Runtime,
+    _listening: Runtime,
 }
 
 /// Whether a model is asked.
@@ -78,14 +85,17 @@ pub(super) fn measure(plan: Plan, means: &Means<'_>) -> Result<Outcome, Failed> 
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failed::CouldNot(format!("could not start: {error}")))?;
-    let (run, caught) = runtime.block_on(carry_out(plan, means, ledger, attempts))?;
-    Ok(Outcome { run, caught, _listening: runtime })
+    let (run, caught) = runtime.block_on(carry_out(plan, means, ledger.as_ref(), attempts))?;
+    if let Some(ledger) = &ledger {
+        ledger.close();
+    }
+    Ok(Outcome { run, caught, _held: Held { _ledger: ledger, _listening: runtime } })
 }
 
 async fn carry_out(
     plan: Plan,
     means: &Means<'_>,
-    ledger: Option<Arc<Ledger>>,
+    ledger: Option<&Arc<Ledger>>,
     attempts: Arc<dyn Attempt>,
 ) -> Result<(Run, Caught), Failed> {
     let (canceller, cancel) = cancellation();
@@ -94,7 +104,7 @@ async fn carry_out(
     }
     let stopped = Arc::new(AtomicBool::new(false));
     let events = listeners(means, plan.redactor.clone(), Arc::clone(&stopped));
-    if let Some(ledger) = &ledger {
+    if let Some(ledger) = ledger {
         watch(ledger, cancel.clone());
         if let Some(resumed) = ledger.resumed() {
             events.emit(Event::Note { text: ledger::going_on(resumed) });
@@ -105,12 +115,12 @@ async fn carry_out(
     let batcher = match plan.limits.pace {
         Pace::Slots => None,
         Pace::Batches => {
-            let register = ledger.as_ref().map(|ledger| batches(ledger)).transpose()?;
+            let register = ledger.map(|ledger| batches(ledger)).transpose()?;
             Some(Batcher::new(Arc::clone(&attempts), register, cancel.clone(), Arc::clone(&events))?)
         }
     };
     let settings = settings(means.suite, &plan);
-    let caller = Caller::new(attempts, ledger.clone(), settings, cancel.clone(), Arc::clone(&events));
+    let caller = Caller::new(attempts, ledger.cloned(), settings, cancel.clone(), Arc::clone(&events));
     let caller = caller.with_redactor(plan.redactor.clone()).with_tape(means.tape.cloned()).with_batcher(batcher);
     let caller = Arc::new(caller);
     let results = means.folder.join("results.jsonl");
@@ -189,7 +199,7 @@ fn batches(ledger: &Ledger) -> Result<Batches, Failed> {
 }
 
 /// The next run begins anew.
-async fn finish(ledger: Option<Arc<Ledger>>) {
+async fn finish(ledger: Option<&Arc<Ledger>>) {
     let Some(ledger) = ledger else { return };
     if let Err(error) = ledger.finish().await {
         screen::message(&format!(

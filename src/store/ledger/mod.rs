@@ -184,6 +184,14 @@ impl Ledger {
         Ok(())
     }
 
+    /// Nothing more is asked of it: its file is put in order while others work. Dropping the handle waits until that is done.
+    pub fn close(&self) {
+        if let Some(orders) = &self.orders {
+            // Where its thread has ended, it is closed.
+            let _ = orders.send(Order::Close);
+        }
+    }
+
     /// From now on a locked file is waited for no longer than a moment: somebody wants to stop.
     pub fn hurry(&self) {
         self.patience.hurry();

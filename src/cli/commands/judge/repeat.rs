@@ -55,7 +55,7 @@ pub(super) fn execute(args: &RepeatArgs, env: &Env) -> Result<Ending, Failed> {
     let (folder, events, more) = (&*args.out, &events, &|_: &Run| None);
     let means = Means { suite: &suite, dataset: &dataset, ledger, tape: None, folder, events, more, env };
     let redactor = plan.redactor.clone();
-    let Outcome { run, caught, _listening } = measure(plan, &means).map_err(|failed| failed.masked(&redactor))?;
+    let Outcome { run, caught, _held } = measure(plan, &means).map_err(|failed| failed.masked(&redactor))?;
     let noises = noises(&run, &before);
     match args.format {
         StatsFormat::Human => screen::out(&shown(&noises, args.times)),

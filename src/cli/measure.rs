@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::runtime::Runtime;
 
+use super::anew::Shape;
 use super::args::LedgerChoice;
 use super::events::Events;
 use super::failure::Failed;
@@ -75,17 +76,20 @@ pub(super) fn measure(plan: Plan, means: &Means<'_>) -> Result<Outcome, Failed> 
     // Recorded answers cost nothing, so there is nothing to keep and nobody to call.
     let asks = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
     let calls = asks && means.tape.is_none_or(|tape| !tape.is_all());
-    let ledger = match calls {
-        true => Some(Arc::new(ledger::open(means.suite, means.ledger, means.folder)?)),
-        false => None,
-    };
+    let (mut ledger, mut anew) = (None, None);
+    if calls {
+        let shape = Shape::of(&plan, means.dataset);
+        let opened = ledger::open(means.suite, means.ledger, means.folder, &shape)?;
+        anew = opened.before().and_then(|before| shape.since(before));
+        ledger = Some(Arc::new(opened));
+    }
     let attempts: Arc<dyn Attempt> = match calls {
         true => Arc::new(Client::new(means.env).map_err(|error| Failed::CouldNot(error.to_string()))?),
         false => Arc::new(Unconnected),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failed::CouldNot(format!("could not start: {error}")))?;
-    let (run, caught) = runtime.block_on(carry_out(plan, means, ledger.as_ref(), attempts))?;
+    let (run, caught) = runtime.block_on(carry_out(plan, means, (ledger.as_ref(), anew), attempts))?;
     if let Some(ledger) = &ledger {
         ledger.close();
     }
@@ -95,7 +99,7 @@ pub(super) fn measure(plan: Plan, means: &Means<'_>) -> Result<Outcome, Failed> 
 async fn carry_out(
     plan: Plan,
     means: &Means<'_>,
-    ledger: Option<&Arc<Ledger>>,
+    (ledger, anew): (Option<&Arc<Ledger>>, Option<String>),
     attempts: Arc<dyn Attempt>,
 ) -> Result<(Run, Caught), Failed> {
     let (canceller, cancel) = cancellation();
@@ -109,6 +113,9 @@ async fn carry_out(
         if let Some(resumed) = ledger.resumed() {
             events.emit(Event::Note { text: ledger::going_on(resumed) });
         }
+    }
+    if let Some(text) = anew {
+        events.emit(Event::Note { text });
     }
     let caught = signals::listen(canceller, Arc::clone(&events))
         .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;

@@ -129,7 +129,7 @@ fn take(dataset: &mut Dataset, answers: &Answers, args: &RepeatArgs) -> Result<u
 
 fn stored_target(answers: &Arc<Answers>, name: &TargetName) -> Ready {
     let target = Box::new(Stored { answers: Arc::clone(answers), name: name.clone() });
-    Ready { name: name.clone(), target, free: true }
+    Ready { name: name.clone(), target, free: true, made_of: Digest::of([&**name]) }
 }
 
 /// The same answer, however often it is asked for.

@@ -162,7 +162,7 @@ fn carry_out(
     let means =
         Means { suite: &suite, dataset: &dataset, ledger, tape, folder, events, more: &more, suspects: &judged, env };
     // Signals are heard to the end of the reports.
-    let Outcome { run, again, caught, _listening } = measure(plan, confirm, &means)?;
+    let Outcome { run, again, caught, _held } = measure(plan, confirm, &means)?;
     let recorded = tape.map_or(Ok(()), |tape| cassette::ended(tape, &run));
     let measured = Measured {
         run: &run,

@@ -56,7 +56,7 @@ pub(super) fn execute(args: &RepeatArgs, env: &Env) -> Result<Ending, Failed> {
     let suspects = &|_: &Run| BTreeSet::new();
     let means = Means { suite: &suite, dataset: &dataset, ledger, tape: None, folder, events, more, suspects, env };
     let redactor = plan.redactor.clone();
-    let Outcome { run, again: _, caught, _listening } =
+    let Outcome { run, again: _, caught, _held } =
         measure(plan, None, &means).map_err(|failed| failed.masked(&redactor))?;
     let noises = noises(&run, &before);
     match args.format {
@@ -131,7 +131,7 @@ fn take(dataset: &mut Dataset, answers: &Answers, args: &RepeatArgs) -> Result<u
 
 fn stored_target(answers: &Arc<Answers>, name: &TargetName) -> Ready {
     let target = Box::new(Stored { answers: Arc::clone(answers), name: name.clone() });
-    Ready { name: name.clone(), target, free: true }
+    Ready { name: name.clone(), target, free: true, made_of: Digest::of([&**name]) }
 }
 
 /// The same answer, however often it is asked for.

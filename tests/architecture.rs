@@ -23,6 +23,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("engine", &["domain", "diagnostic", "suite", "net", "target", "evaluator", "store"]),
     ("gate", &["domain", "diagnostic", "suite", "text", "stats"]),
     ("report", &["domain", "diagnostic", "suite", "text", "store"]),
+    ("alert", &["domain", "diagnostic", "suite", "text", "net"]),
     ("host", &["domain", "diagnostic", "suite", "net", "report"]),
     (
         "cli",
@@ -43,6 +44,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "engine",
             "gate",
             "report",
+            "alert",
             "host",
         ],
     ),
@@ -60,6 +62,7 @@ const CLOCKS: &[&str] = &[
     "src/store/ledger",
     "src/store/batches.rs",
     "src/host/github/api.rs",
+    "src/host/rest.rs",
     "src/report/console/progress.rs",
     "src/cli/clock.rs",
 ];

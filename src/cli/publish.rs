@@ -10,7 +10,7 @@ use super::screen;
 use crate::domain::{Decision, Env, RuleKind, Severity, Verdict};
 use crate::host::{
     self, Annotation, AnnotationLevel, Check, CheckForm, HostContext, NoVerdict, Outdated, Outputs, Publication,
-    Published,
+    Published, Standing,
 };
 use crate::net::http_client;
 use crate::report::{
@@ -63,6 +63,7 @@ impl Finished<'_> {
         let publication = Publication {
             key: view.comment_key(),
             comment_markdown: (wanted && !cancelled).then(|| comment_markdown(view)),
+            standing: Standing::of(view.verdict.decision, self.code.code()),
             outdated: (wanted && cancelled)
                 .then(|| Outdated { why: NoVerdict::Cancelled, since: self.since.to_owned() }),
             summary_markdown: summary_markdown(view, room(&context)),
@@ -74,6 +75,7 @@ impl Finished<'_> {
                 junit_path: self.report(Format::Junit),
                 summary_path: self.report(Format::Summary),
             },
+            tests: self.comment != Comment::NotOfAShard,
             check: self.check.map(|form| Check { form, title: view.headline.to_string() }),
         };
         send(&context, &publication, env);
@@ -137,6 +139,7 @@ pub(super) fn stopped(failed: &Failed, started: Started<'_>, env: &Env) {
     let why = NoVerdict::Stopped { exit_code: code.code() };
     let publication = Publication {
         comment_markdown: None,
+        standing: Standing::Open,
         outdated: (comment && key.is_some()).then(|| Outdated { why, since: since.to_owned() }),
         // Under which name is not known without the suite's.
         check: check.filter(|_| key.is_some()).map(|form| Check { form, title: STOPPED.to_owned() }),
@@ -159,6 +162,7 @@ pub(super) fn stopped(failed: &Failed, started: Started<'_>, env: &Env) {
             junit_path: None,
             summary_path: None,
         },
+        tests: false,
     };
     send(&HostContext { notes: Vec::new(), ..context }, &publication, env);
 }
@@ -181,15 +185,20 @@ pub(super) fn post(context: &HostContext, publication: &Publication, env: &Env) 
     let client = http_client(env, CONNECT).map_err(|error| error.to_string());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let published = runtime.block_on(host::publish(context, publication, client));
-    tell(&published);
+    tell(context, &published);
     Ok(published)
 }
 
-fn tell(published: &Published) {
+fn tell(context: &HostContext, published: &Published) {
     for line in &published.lines {
         screen::data(&format!("{line}\n"));
     }
     for note in &published.notes {
         screen::message(&format!("note: {note}"));
+    }
+    if context.kind.reads_no_log() {
+        for warning in &published.warnings {
+            screen::message(&format!("warning: {warning}"));
+        }
     }
 }

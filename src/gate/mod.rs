@@ -44,6 +44,7 @@ mod threshold;
 mod trials;
 mod word;
 
+pub use canary::JUDGE_DRIFT;
 pub(crate) use estimate::floor as variance_floor;
 pub use failed::{Fared, fared};
 pub use judge::{judge, judge_change};

@@ -1,7 +1,7 @@
 //! A run and its verdict → bytes or a screen.
 //!
 //! ```text
-//! Run + Verdict + Baseline + texts ─► View ─► console · verdict.json · junit.xml · comment.md · summary.md
+//! Run + Verdict + Baseline + texts ─► View ─► console · verdict.json · junit.xml · comment.md · summary.md · codequality.json
 //! ```
 //!
 //! [`View`] is built once: texts pass [`clean`] (made visible, masked, cut), numbers [`crate::text::number`] and [`change`], rules
@@ -15,6 +15,7 @@
 
 mod change;
 mod clean;
+mod codequality;
 mod console;
 pub mod escape;
 mod events;
@@ -39,7 +40,7 @@ pub use events::{EventStream, Outlet};
 pub use json::{StoredVerdict, VerdictFileError, read_verdict};
 pub use markdown::{MARKER_START, marker};
 pub use pieces::Pieces;
-pub use remark::{Remark, remarks};
+pub use remark::{About, Remark, remarks};
 pub use settings::{Format, ReportSettings};
 pub use source::TextSource;
 pub use view::{Move, Row, Shown, Totals, Trouble, View};
@@ -69,11 +70,12 @@ impl Kind {
 }
 
 /// Every report file beside `results.jsonl`, in the order in which they are written.
-pub const KINDS: [Kind; 4] = [
+pub const KINDS: [Kind; 5] = [
     Kind { format: Format::Json, file: "verdict.json", render: json::render },
     Kind { format: Format::Junit, file: "junit.xml", render: junit::render },
     Kind { format: Format::Comment, file: "comment.md", render: markdown::comment },
     Kind { format: Format::Summary, file: "summary.md", render: markdown::summary },
+    Kind { format: Format::CodeQuality, file: "codequality.json", render: codequality::render },
 ];
 
 /// Every report that the settings ask for, one after the other: file name and contents, or why there are none. All are attempted.

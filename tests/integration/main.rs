@@ -3,6 +3,9 @@
 mod accounts;
 #[cfg(unix)]
 mod action;
+mod alerts;
+#[cfg(unix)]
+mod azure;
 mod base_branch;
 mod baselines;
 #[cfg(unix)]
@@ -27,9 +30,16 @@ mod evaluators;
 mod events;
 mod examples;
 mod exit_codes;
+#[path = "support/fake_azure.rs"]
+mod fake_azure;
 #[path = "support/fake_github.rs"]
 mod fake_github;
+#[path = "support/fake_gitlab.rs"]
+mod fake_gitlab;
+#[path = "support/fake_server.rs"]
+mod fake_server;
 mod github;
+mod gitlab;
 mod http;
 mod judges;
 mod junit;
@@ -41,6 +51,8 @@ mod logs;
 mod looks;
 #[cfg(unix)]
 mod packing;
+#[cfg(unix)]
+mod pipelines;
 mod places;
 mod planning;
 mod problems;

@@ -15,7 +15,7 @@ use crate::cli::failure::Failed;
 use crate::cli::{publish, reference, reports};
 use crate::domain::{Decision, Env, Redactor, Run, RunHeader, Verdict};
 use crate::gate::BaselineState;
-use crate::host::{self, HostContext, NoVerdict, Outdated, Outputs, Publication, PullRequest};
+use crate::host::{self, HostContext, NoVerdict, Outdated, Outputs, Publication, PullRequest, Standing};
 use crate::report::{comment_markdown, read_verdict};
 use crate::store::read_results;
 
@@ -35,7 +35,7 @@ pub(in crate::cli) fn execute(args: &CommentArgs, env: &Env) -> Result<Ending, F
         return Err(Failed::usage(
             "no-host",
             "this is no job of a code host that is known, so there is nothing to comment on",
-            "run it in a GitHub Actions job; the comment's text is in `comment.md` of the reports",
+            "run it in a job of GitHub Actions, Azure Pipelines or GitLab CI; the comment's text is in `comment.md` of the reports",
         ));
     };
     let redactor = Redactor::new(&context.secrets());
@@ -61,6 +61,7 @@ fn comment(args: &CommentArgs, context: HostContext, redactor: Redactor, env: &E
     let publication = Publication {
         key: view.comment_key(),
         comment_markdown: (!cancelled).then(|| text(&comment_markdown(&view), &context)),
+        standing: Standing::of(verdict.decision, verdict.exit_code),
         outdated: cancelled
             .then(|| Outdated { why: NoVerdict::Cancelled, since: run.header.started.clone().unwrap_or_default() }),
         summary_markdown: String::new(),
@@ -72,6 +73,7 @@ fn comment(args: &CommentArgs, context: HostContext, redactor: Redactor, env: &E
             junit_path: None,
             summary_path: None,
         },
+        tests: false,
         check: None,
     };
     let published = publish::post(&context, &publication, env)

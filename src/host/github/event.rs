@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::domain::{Env, Secret};
 use crate::host::context::{Change, HostContext, HostKind, PullRequest, Settings as HostSettings};
+use crate::host::patience::Patience;
 
-use super::{Patience, Repository, Settings};
+use super::{Repository, Settings};
 
 /// Payloads are at most 25 MB (docs.github.com, "Webhook events and payloads").
 const PAYLOAD_LIMIT: u64 = 32 * 1024 * 1024;

@@ -1,9 +1,9 @@
 //! What the runner's variables say, checked.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::domain::Secret;
+use crate::host::patience::Patience;
 
 /// Where to publish and how patiently.
 #[derive(Clone, Debug)]
@@ -39,33 +39,5 @@ impl Repository {
     /// Do two names mean the same repository? GitHub ignores letter case.
     pub(crate) fn is(&self, full_name: &str) -> bool {
         format!("{}/{}", self.owner, self.name).eq_ignore_ascii_case(full_name)
-    }
-}
-
-/// How long publishing may take. A comment is not worth more.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    /// All waiting of one publication together.
-    pub(crate) budget: Duration,
-    /// Requests sent again, of one publication together: three requests at most where each one fails.
-    pub(crate) resends: u32,
-    /// Where GitHub says "too fast" without saying how long. Its documentation asks for a minute
-    /// (docs.github.com, "Rate limits for the REST API", exceeding the rate limit).
-    pub(crate) unstated: Duration,
-    /// Before the first repetition after a lost answer; doubled for the next.
-    pub(crate) backoff: Duration,
-    /// One request, from connect to last byte.
-    pub(crate) request: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self {
-            budget: Duration::from_secs(60),
-            resends: 2,
-            unstated: Duration::from_secs(60),
-            backoff: Duration::from_secs(1),
-            request: Duration::from_secs(30),
-        }
     }
 }

@@ -49,6 +49,8 @@ pub struct View<'a> {
     /// What to do next, the first thing first.
     pub advice: Vec<Clean>,
     pub totals: Totals,
+    /// The suite's file as the repository has it, where that is known.
+    pub suite_file: Option<String>,
     pub cleaner: Cleaner,
     pub(crate) texts: Option<&'a dyn TextSource>,
 }
@@ -87,6 +89,7 @@ impl<'a> View<'a> {
             notes: verdict.notes.iter().map(|note| cleaner.line(note, PARAGRAPH)).collect(),
             advice,
             totals: totals::totals(run, verdict),
+            suite_file: None,
             cleaner,
             texts,
         }

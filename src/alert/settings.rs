@@ -127,7 +127,7 @@ fn one(block: &Block, diagnostics: &mut Diagnostics) -> Option<Alert> {
     let word = to.word();
     let before = diagnostics.iter().count();
     let secret_address = block.written.from_environment.contains("/url");
-    if url.is_empty() && secret_address {
+    if url.is_empty() {
         return None;
     }
     if let Err(error) = check_address(&url) {

@@ -236,6 +236,8 @@ fn wrong_settings_are_told_without_their_secrets() {
     }
     let (alerts, problems) = built(&[json!({ "to": "slack", "url": "" })]);
     assert!(alerts.is_empty() && problems.is_empty(), "a variable that is not set here tells nobody");
+    let unset = Block::from_value("0", "alert", json!({ "to": "slack", "url": "" }));
+    assert!(build(&[unset], &mut Diagnostics::default()).is_empty());
     let plain = Block::from_value("0", "alert", json!({ "to": "slack", "url": url }));
     let mut problems = Diagnostics::default();
     assert!(build(&[plain], &mut problems).is_empty());

@@ -14,7 +14,7 @@ use crate::host::{
 };
 use crate::net::http_client;
 use crate::report::{
-    Format, KINDS, Remark, ReportSettings, View, comment_markdown, remarks, stopped_markdown, summary_markdown,
+    Format, KINDS, Links, Remark, ReportSettings, View, comment_markdown, remarks, stopped_markdown, summary_markdown,
 };
 use crate::suite::Suite;
 
@@ -60,13 +60,14 @@ impl Finished<'_> {
             context.notes = vec!["no comment: this is one shard of a run; `scoregate merge` comments".to_owned()];
         }
         let view = self.view;
+        let links = self.links(&context);
         let publication = Publication {
             key: view.comment_key(),
-            comment_markdown: (wanted && !cancelled).then(|| comment_markdown(view)),
+            comment_markdown: (wanted && !cancelled).then(|| comment_markdown(view, &links)),
             standing: Standing::of(view.verdict.decision, self.code.code()),
             outdated: (wanted && cancelled)
                 .then(|| Outdated { why: NoVerdict::Cancelled, since: self.since.to_owned() }),
-            summary_markdown: summary_markdown(view, room(&context)),
+            summary_markdown: summary_markdown(view, room(&context), &links),
             annotations: remarks(view).into_iter().map(|remark| self.annotation(remark, &context)).collect(),
             outputs: Outputs {
                 verdict: view.verdict.decision,
@@ -79,6 +80,16 @@ impl Finished<'_> {
             check: self.check.map(|form| Check { form, title: view.headline.to_string() }),
         };
         send(&context, &publication, env);
+    }
+
+    /// To lines of files and to the job.
+    fn links(&self, context: &HostContext) -> Links {
+        let own = self.view.suite_file.as_deref().unwrap_or_default();
+        let suite = self.suite.root.join(own);
+        // The project's root may be a folder of the repository.
+        let folder = context.in_repository(&suite).and_then(|path| path.strip_suffix(own).map(str::to_owned));
+        let source = context.source_links().filter(|_| folder.is_some());
+        Links::new(source, &folder.unwrap_or_default(), context.run_url.as_deref())
     }
 
     /// Where a report is, if it was asked for and written.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::{Env, Secret};
+use crate::report::SourceLinks;
 
 use super::{azure, github, gitlab};
 
@@ -62,6 +63,16 @@ impl HostContext {
             Settings::GitHub(settings) => settings.token.iter().cloned().collect(),
             Settings::Azure(settings) => settings.credential.iter().map(|one| one.secret().clone()).collect(),
             Settings::GitLab(settings) => settings.token.iter().cloned().collect(),
+        }
+    }
+
+    /// How this host shows a line of a file at the commit under review.
+    pub fn source_links(&self) -> Option<SourceLinks> {
+        let sha = self.change.head_sha.as_deref()?;
+        match &self.settings {
+            Settings::GitHub(settings) => settings.source_links(sha),
+            Settings::Azure(settings) => settings.source_links(sha),
+            Settings::GitLab(settings) => settings.source_links(sha),
         }
     }
 

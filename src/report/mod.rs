@@ -21,6 +21,7 @@ pub mod escape;
 mod events;
 mod json;
 mod junit;
+mod links;
 mod markdown;
 mod pieces;
 mod remark;
@@ -38,6 +39,7 @@ pub use clean::{CUT, Clean, Cleaner, cut};
 pub use console::{Progress, ProgressStyle, Screen, screen};
 pub use events::{EventStream, Outlet};
 pub use json::{StoredVerdict, VerdictFileError, read_verdict};
+pub use links::{Links, SourceLinks};
 pub use markdown::{MARKER_START, marker};
 pub use pieces::Pieces;
 pub use remark::{About, Remark, remarks};
@@ -87,14 +89,14 @@ pub fn render_all<'a>(
     wanted.map(|kind| (kind.file, kind.pieces(view, settings)))
 }
 
-/// The comment's text, for a host.
-pub fn comment_markdown(view: &View<'_>) -> String {
-    markdown::text(view, markdown::Size::Comment)
+/// The comment's text, for a host, with links to what it shows.
+pub fn comment_markdown(view: &View<'_>, links: &Links) -> String {
+    markdown::text(view, markdown::Size::Comment, links)
 }
 
 /// The summary's text, for a host, of at most `room` bytes.
-pub fn summary_markdown(view: &View<'_>, room: usize) -> String {
-    markdown::text(view, markdown::Size::Summary(room))
+pub fn summary_markdown(view: &View<'_>, room: usize, links: &Links) -> String {
+    markdown::text(view, markdown::Size::Summary(room), links)
 }
 
 /// What a job summary says of a run that came to no verdict; `problems` are masked, the text takes at most `room` bytes.
@@ -108,4 +110,11 @@ pub fn stopped_markdown(problems: &[String], room: usize) -> String {
 /// Where a number cannot be written as JSON, which a checked verdict never holds.
 pub fn verdict_json(view: &View<'_>) -> Result<String, String> {
     json::text(view)
+}
+
+/// The comment of a run in whose every place one of these texts stands.
+#[cfg(test)]
+pub(crate) fn comment_of_texts(texts: &[&str]) -> String {
+    let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+    comment_markdown(&samples::hostile_with(&texts).view(), &Links::default())
 }

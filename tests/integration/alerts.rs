@@ -136,7 +136,14 @@ fn drift_is_told_by_the_command_that_finds_it() {
         std::fs::write(place.path().join("data.jsonl"), rows(wrong)).expect("a file");
         let out = format!("out-{at:02}");
         run(&chat, place.path(), &["run", "--out", &out], &[]);
-        files.push(format!("{out}/results.jsonl"));
+        // A night apart.
+        let file = format!("{out}/results.jsonl");
+        let text = std::fs::read_to_string(place.path().join(&file)).expect("results");
+        let (head, rest) = text.split_once('\n').expect("a first line");
+        let mut head: Value = serde_json::from_str(head).expect("JSON");
+        head["started"] = json!(format!("2026-11-{:02}T02:00:00Z", at + 1));
+        std::fs::write(place.path().join(&file), format!("{head}\n{rest}")).expect("a file");
+        files.push(file);
     }
     assert_eq!(chat.seen().len(), 0, "a failing run is no drift");
     let arguments = |files: &[String]| -> Vec<String> {

@@ -32,6 +32,7 @@ fn step(azure: &FakeServer<Azure>, place: &Path, arguments: &[&str], more: &[(&s
     std::fs::create_dir_all(place.join("temp")).expect("a folder");
     let mut command = command(place, arguments);
     command.envs(fake_azure::variables(azure, "")).env("AGENT_TEMPDIRECTORY", place.join("temp"));
+    command.env("BUILD_SOURCESDIRECTORY", place);
     // The policy and the baseline of the merge base are another test's.
     let output = command.envs(more.iter().copied()).output().expect("a run");
     assert_eq!(azure.violations(), Vec::<String>::new());
@@ -88,6 +89,37 @@ fn a_pull_request_gets_one_thread_results_a_summary_and_a_status() {
     let states: Vec<String> =
         azure.with(|azure| azure.statuses.iter().map(|(_, status)| status["state"].to_string()).collect());
     assert_eq!(states, ["\"failed\"", "\"succeeded\""]);
+}
+
+/// Of the issue with every part: a link to the line and to the run, and where the levels come from.
+#[test]
+fn the_thread_links_to_lines_and_has_the_history_in_one_line() {
+    let azure = fake_azure::start();
+    let place = folder(&[("scoregate.yaml", SUITE), ("data.jsonl", &rows(1))]);
+    let plain = |arguments: &[&str]| {
+        let output = crate::command::scoregate(place.path(), arguments);
+        assert!(output.status.success(), "{}", err(&output));
+    };
+    plain(&["run", "--out", "one"]);
+    plain(&["baseline", "update", "one/results.jsonl", "--to", "base.jsonl"]);
+    std::fs::write(place.path().join("data.jsonl"), rows(2)).expect("a file");
+    plain(&["run", "--out", "two"]);
+    plain(&["baseline", "update", "two/results.jsonl", "--to", "base.jsonl", "--add"]);
+    std::fs::write(place.path().join("data.jsonl"), rows(20)).expect("a file");
+    let failed = step(&azure, place.path(), &["run", "--base", "none", "--baseline", "base.jsonl"], &[]);
+    assert_eq!(code(&failed.output), 1, "{}", err(&failed.output));
+    let text = azure.with(|azure| azure.threads[0].text.clone());
+    let commit = "2222222222222222222222222222222222222222";
+    assert!(text.contains(&format!("/_git/{}?path=/data.jsonl&version=GC{commit}&", fake_azure::REPOSITORY)), "{text}");
+    assert!(text.contains("/_build/results?buildId=99)"), "{text}");
+    assert!(
+        text.contains("Accepted runs, oldest first: exact\\_match 0.975, 0.950, now 0.500")
+            || text.contains("Accepted runs, oldest first: exact_match 0.975, 0.950, now 0.500"),
+        "{text}"
+    );
+    // What is written for every host has neither.
+    let file = crate::command::report(place.path(), "comment.md");
+    assert!(!file.contains("](http") && file.contains("Accepted runs"), "{file}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::cli::{publish, reference, reports};
 use crate::domain::{Decision, Env, Redactor, Run, RunHeader, Verdict};
 use crate::gate::BaselineState;
 use crate::host::{self, HostContext, NoVerdict, Outdated, Outputs, Publication, PullRequest, Standing};
-use crate::report::{comment_markdown, read_verdict};
+use crate::report::{Links, comment_markdown, read_verdict};
 use crate::store::read_results;
 
 const VERDICT: &str = "verdict.json";
@@ -56,11 +56,13 @@ fn comment(args: &CommentArgs, context: HostContext, redactor: Redactor, env: &E
     };
     let texts = reports::texts(&run)?;
     let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
+    // The stored run does not say where its project lies in the repository; usually that is the root.
+    let links = Links::new(context.source_links(), "", context.run_url.as_deref());
     // A cancelled run has nothing to say but that an earlier comment is outdated.
     let cancelled = matches!(verdict.exit_code, 130 | 143);
     let publication = Publication {
         key: view.comment_key(),
-        comment_markdown: (!cancelled).then(|| text(&comment_markdown(&view), &context)),
+        comment_markdown: (!cancelled).then(|| text(&comment_markdown(&view, &links), &context)),
         standing: Standing::of(verdict.decision, verdict.exit_code),
         outdated: cancelled
             .then(|| Outdated { why: NoVerdict::Cancelled, since: run.header.started.clone().unwrap_or_default() }),

@@ -6,6 +6,7 @@ use base64::Engine as _;
 
 use crate::domain::Secret;
 use crate::host::patience::Patience;
+use crate::report::SourceLinks;
 
 /// Where to publish and how patiently.
 #[derive(Clone, Debug)]
@@ -22,6 +23,15 @@ pub(crate) struct Settings {
     /// Commands for the agent are wanted.
     pub(crate) speaks: bool,
     pub(crate) patience: Patience,
+}
+
+impl Settings {
+    pub(crate) fn source_links(&self, sha: &str) -> Option<SourceLinks> {
+        let (collection, project) = (self.collection.as_deref()?, self.project.as_deref()?);
+        let repository = self.repository.as_deref()?;
+        let before = format!("{collection}/{project}/_git/{repository}?path=/");
+        Some(SourceLinks { before, between: format!("&version=GC{sha}&lineStartColumn=1&lineEndColumn=1&line=") })
+    }
 }
 
 /// Who we are to the server.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::domain::Secret;
 use crate::host::patience::Patience;
+use crate::report::SourceLinks;
 
 /// Where to publish and how patiently.
 #[derive(Clone, Debug)]
@@ -11,10 +12,20 @@ pub(crate) struct Settings {
     /// `GITHUB_API_URL`; on a GHES with its path (`https://ghes.example/api/v3`).
     pub(crate) api_url: String,
     pub(crate) repository: Option<Repository>,
+    /// `GITHUB_SERVER_URL`.
+    pub(crate) server: Option<String>,
     pub(crate) token: Option<Secret>,
     pub(crate) summary_file: Option<PathBuf>,
     pub(crate) output_file: Option<PathBuf>,
     pub(crate) patience: Patience,
+}
+
+impl Settings {
+    pub(crate) fn source_links(&self, sha: &str) -> Option<SourceLinks> {
+        let (Repository { owner, name }, server) = (self.repository.as_ref()?, self.server.as_deref()?);
+        // As text: other views of a file have no lines.
+        Some(SourceLinks { before: format!("{server}/{owner}/{name}/blob/{sha}/"), between: "?plain=1#L".to_owned() })
+    }
 }
 
 /// `owner/name`, of characters that need no escape in a path.

@@ -56,6 +56,7 @@ pub(crate) fn detect(env: &Env) -> Option<HostContext> {
             api_url: address("CI_API_V4_URL").map(|url| url.trim_end_matches('/').to_owned()),
             project,
             own_project,
+            own_page: address("CI_PROJECT_URL").map(str::to_owned),
             page: page.zip(number).map(|(page, number)| format!("{page}/-/merge_requests/{number}")),
             token,
             patience: Patience::default(),

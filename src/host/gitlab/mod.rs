@@ -16,7 +16,7 @@ use super::context::{HostContext, PullRequest};
 use super::patience::Patience;
 use super::{FAREWELL, NoVerdict, Publication, Published, Warning};
 use crate::domain::{Redactor, Secret};
-use crate::report::marker;
+use crate::report::{SourceLinks, marker};
 use api::{Api, Task};
 
 /// What the runner's variables say, checked.
@@ -28,10 +28,19 @@ pub(crate) struct Settings {
     pub(crate) project: Option<u64>,
     /// Where the pipeline runs: another one for a fork.
     pub(crate) own_project: Option<u64>,
+    /// The pipeline's own project.
+    pub(crate) own_page: Option<String>,
     /// The page of the merge request.
     pub(crate) page: Option<String>,
     pub(crate) token: Option<Secret>,
     pub(crate) patience: Patience,
+}
+
+impl Settings {
+    pub(crate) fn source_links(&self, sha: &str) -> Option<SourceLinks> {
+        let page = self.own_page.as_deref()?;
+        Some(SourceLinks { before: format!("{page}/-/blob/{sha}/"), between: "#L".to_owned() })
+    }
 }
 
 /// Shows the publication.

@@ -225,7 +225,7 @@ fn an_earlier_thread_is_outdated_and_open_again() {
 }
 
 #[test]
-fn only_a_pull_request_of_azure_repos_is_commented_on() {
+fn cm_which_pull_request_on_azure() {
     let azure = fake_azure::start();
     for (more, note) in [
         ([("SYSTEM_PULLREQUEST_PULLREQUESTID", ""), ("BUILD_REASON", "Schedule")], "`Schedule`"),
@@ -238,4 +238,48 @@ fn only_a_pull_request_of_azure_repos_is_commented_on() {
     }
     assert!(azure.seen().is_empty());
     assert!(detect(&Env::from_pairs([("TF_BUILD", "False")])).is_none());
+}
+
+/// As on GitHub: what is told is waited for within the budget, an hour is not, and there is no storm.
+#[test]
+fn cm_secondary_limit_on_azure() {
+    let limited = |wait: u32| {
+        let head = format!("HTTP/1.1 429 x\r\nRetry-After: {wait}\r\nContent-Type: application/json\r\n");
+        Fault::Answer(format!("{head}Content-Length: 2\r\n\r\n{{}}").into_bytes())
+    };
+    let azure = fake_azure::start();
+    azure.fail("GET", "/threads", 1, limited(1));
+    let started = Instant::now();
+    let published = run_build(&azure, &ended(Decision::Failed, 1, "text"));
+    assert!(started.elapsed() >= Duration::from_secs(1), "it waits as it is told");
+    assert_eq!((published.warnings.len(), azure.with(|azure| azure.threads.len())), (0, 1));
+
+    let azure = fake_azure::start();
+    azure.fail("GET", "/threads", 9, limited(3600));
+    let published = run_build(&azure, &ended(Decision::Failed, 1, "text"));
+    assert_eq!(azure.seen().len(), 1);
+    let told = published.warnings[0].to_string();
+    assert!(told.contains("rate limit") && told.contains("60 minutes") && !told.contains("Contribute"), "{told}");
+
+    let azure = fake_azure::start();
+    azure.fail("GET", "/threads", 99, Fault::LoseRequest);
+    assert_eq!(run_build(&azure, &ended(Decision::Failed, 1, "text")).warnings.len(), 1);
+    assert_eq!(azure.seen().len(), 3);
+}
+
+/// Of `must`: the exit code is the verdict's (nothing here has another), and the warning names the missing permission.
+#[test]
+fn cm_fork_403_on_azure() {
+    let missing = b"HTTP/1.1 404 x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}".to_vec();
+    for answer in [fixture("403-integration.http"), missing] {
+        let azure = fake_azure::start();
+        azure.fail("POST", "/threads", 9, Fault::Answer(answer));
+        let fork = [("SYSTEM_PULLREQUEST_ISFORK", "True")];
+        let published = build_of(&azure, "", &ended(Decision::Failed, 1, "text"), &fork);
+        assert_eq!((published.warnings.len(), azure.seen().len()), (1, 2), "{:?}", azure.log());
+        let told = published.warnings[0].to_string();
+        assert!(told.contains("Contribute to pull requests") && told.contains("forks"), "{told}");
+        let code = "variable=exitCode;isoutput=true;]1";
+        assert!(published.lines.iter().any(|line| line.contains(code)), "{:?}", published.lines);
+    }
 }

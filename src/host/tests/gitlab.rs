@@ -152,3 +152,54 @@ fn an_earlier_note_is_outdated() {
     assert!(body.contains("**Outdated:** a later run of commit 2222222222 was cancelled ([log]"), "{body}");
     assert!(body.ends_with("the verdict"));
 }
+
+/// As on GitHub: what is told is waited for within the budget, and an hour is not.
+#[test]
+fn cm_secondary_limit_on_gitlab() {
+    let limited = |wait: u32| {
+        let head = format!("HTTP/1.1 429 x\r\nRetry-After: {wait}\r\nContent-Type: text/plain\r\n");
+        Fault::Answer(format!("{head}Content-Length: 11\r\n\r\nRetry later").into_bytes())
+    };
+    let gitlab = fake_gitlab::start();
+    gitlab.fail("GET", "/notes", 1, limited(1));
+    let started = Instant::now();
+    let published = run_job(&gitlab, "text");
+    assert!(started.elapsed() >= Duration::from_secs(1), "it waits as it is told");
+    assert_eq!((published.warnings.len(), bodies(&gitlab).len()), (0, 1));
+    let gitlab = fake_gitlab::start();
+    gitlab.fail("GET", "/notes", 9, limited(3600));
+    let told = run_job(&gitlab, "text").warnings[0].to_string();
+    assert!(told.contains("rate limit") && gitlab.seen().len() == 1, "{told}");
+}
+
+/// Pipelines without a merge request, and one of a fork, whose merge request is another project's.
+#[test]
+fn cm_which_pull_request_on_gitlab() {
+    let of = |more: &[(&str, &str)]| {
+        let gitlab = fake_gitlab::start();
+        let more = more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        detect(&Env::from_pairs(fake_gitlab::variables(&gitlab).into_iter().chain(more))).unwrap()
+    };
+    assert_eq!(of(&[]).change.pull_request, PullRequest::Number(7));
+    for source in ["push", "schedule", "web"] {
+        let context = of(&[("CI_MERGE_REQUEST_IID", ""), ("CI_PIPELINE_SOURCE", source)]);
+        assert_eq!(context.change.pull_request, PullRequest::None);
+        assert!(context.notes[0].contains(source), "{:?}", context.notes);
+    }
+    // A branch whose name imitates one.
+    let named = of(&[("CI_MERGE_REQUEST_IID", ""), ("CI_COMMIT_BRANCH", "refs/merge-requests/1/head")]);
+    assert_eq!(named.change.pull_request, PullRequest::None);
+    let fork = of(&[("CI_PROJECT_ID", "99"), ("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", "99")]);
+    assert!(fork.change.fork && fork.change.pull_request == PullRequest::Number(7));
+}
+
+/// GitLab reads a line of a note that begins with a slash as a command.
+#[test]
+fn cm_bot_commands_are_no_quick_actions() {
+    let texts = String::from_utf8(fixture("bot-commands.txt")).unwrap();
+    let sample = crate::report::comment_of_texts(&texts.lines().chain(["/close", "/label ~bug"]).collect::<Vec<_>>());
+    let gitlab = fake_gitlab::start();
+    run_job(&gitlab, &sample);
+    let body = &bodies(&gitlab)[0];
+    assert!(body.lines().count() > 10 && body.lines().all(|line| !line.trim_start().starts_with('/')), "{body}");
+}

@@ -227,8 +227,9 @@ test('every input of task.json is read, and no other', () => {
 });
 
 test('the real binary makes the agent publish its results', { skip: !process.env.SCOREGATE_TEST_BINARY }, async () => {
-  fs.cpSync(path.join(process.env.TEST_ROOT, 'fixtures/quickstart'), at('work'), { recursive: true });
-  const run = await task({ binary: process.env.SCOREGATE_TEST_BINARY, comment: 'false' }, { TF_BUILD: 'True', BUILD_REASON: 'Manual' });
+  const suite = path.join(process.env.TEST_ROOT, 'fixtures/quickstart/scoregate.yaml');
+  const inputs = { binary: process.env.SCOREGATE_TEST_BINARY, suite, comment: 'false' };
+  const run = await task(inputs, { TF_BUILD: 'True', BUILD_REASON: 'Manual' });
   const commands = run.lines.filter((line) => line.startsWith('##vso[')).map((line) => commandFromString(line));
   const of = (name) => commands.filter((command) => command.command === name);
   const published = of('results.publish')[0]?.properties;

@@ -1,11 +1,7 @@
 //! Messages against servers on loopback, and what is never shown.
 
-#[path = "../../tests/integration/support/raw_server.rs"]
-mod raw_server;
-
 use std::time::Duration;
 
-use raw_server::{RawServer, Step, json as answer};
 use serde_json::{Value, json};
 
 use super::send::send_after;
@@ -13,6 +9,7 @@ use super::*;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Env, Redactor};
 use crate::net::Client;
+use crate::net::tests::raw_server::{RawServer, Step, json as answer};
 use crate::suite::Block;
 
 const HOSTILE: &str = "<!channel> <at user_id=\"all\"></at> @all [x](http://evil.test) {{ url }} \"}]";

@@ -94,7 +94,11 @@ fn one_script_writes_the_version_everywhere() {
     assert!(changelog.contains("## Unreleased\n\n## 0.2.0 (20"), "{changelog}");
 
     // A file that was forgotten is named.
-    std::fs::write(place.join("azure/vss-extension.json"), "{\n  \"publisher\": \"octo-org\",\n  \"version\": \"0.1.0\"\n}\n").expect("a file");
+    std::fs::write(
+        place.join("azure/vss-extension.json"),
+        "{\n  \"publisher\": \"octo-org\",\n  \"version\": \"0.1.0\"\n}\n",
+    )
+    .expect("a file");
     let (fine, said) = version(place, &["--check"]);
     assert!(!fine && said.contains("azure/vss-extension.json says 0.1.0, not 0.2.0"), "{said}");
 

@@ -107,6 +107,8 @@ fn escape(text: &str) -> String {
             ';' => escaped.push_str("%3B"),
             ']' => escaped.push_str("%5D"),
             '\u{85}' | '\u{2028}' | '\u{2029}' => escaped.push(' '),
+            // The agent's search for its mark passes over what is not seen.
+            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => escaped.push('\u{fffd}'),
             other if other.is_control() && other != '\t' => escaped.push('\u{fffd}'),
             other => escaped.push(other),
         }

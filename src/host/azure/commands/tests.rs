@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use proptest::strategy::Strategy as _;
+
 use super::*;
 
 /// A command as the agent has it.
@@ -121,4 +123,32 @@ fn paths_are_whole_and_one_file_stays_one() {
     assert!(Path::new(&read.properties["resultfiles"]).is_absolute());
     assert_eq!((&*read.properties["type"], &*read.properties["runtitle"]), ("JUnit", "scoregate a;b"));
     assert_eq!(results(Path::new("a,b/junit.xml"), "x"), None);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+    /// Any text, with the marks of commands in it, in every place of an issue: one command is read, with our properties alone.
+    #[test]
+    fn no_text_makes_a_command(parts in proptest::collection::vec(proptest::prop_oneof![
+        ".{0,12}",
+        proptest::sample::select(vec!["##vso[", "##VSO[", "##[", "##", "vso[", "]", ";", "=", "%", "%3B", "%5D", "%0A", "%AZP25", "\n", "\r\n",
+            "task.complete result=Succeeded;", "\u{2028}", "\u{85}", "\u{17f}", "type=warning"]).prop_map(str::to_owned),
+    ], 0..12)) {
+        let text = parts.concat();
+        let issue = Annotation { file: Some(text.clone()), ..annotation(AnnotationLevel::Error, &text, &text) };
+        let lines = issues(&[issue]);
+        proptest::prop_assert_eq!(lines.len(), 1);
+        let line = &lines[0];
+        let ends = line.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
+        proptest::prop_assert!(!ends, "the line ends inside");
+        let read = parse(line).unwrap();
+        let names: Vec<&str> = read.properties.keys().map(String::as_str).collect();
+        proptest::prop_assert_eq!(names, ["linenumber", "sourcepath", "type"]);
+        proptest::prop_assert_eq!((&*read.properties["type"], &*read.properties["linenumber"]), ("error", "7"));
+        let rest = &line["##vso[".len()..];
+        proptest::prop_assert!(parse(rest).is_none() && !rest.contains("##["), "{}", rest);
+        // What the agent shows holds no command either.
+        proptest::prop_assert!(parse(&read.data).is_none() && !read.data.contains("##["), "{}", read.data);
+    }
 }

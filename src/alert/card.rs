@@ -37,7 +37,7 @@ pub(super) fn teams(news: &News) -> Value {
         }
         json!({ "type": "RichTextBlock", "inlines": [run] })
     };
-    let mut body = vec![run(cut(&news.title(), LINE), json!({ "weight": "bolder", "size": "medium" }))];
+    let mut body = vec![run(cut(&news.title(), LINE), json!({ "weight": "Bolder", "size": "Medium" }))];
     body.extend(news.text(TEXT).lines().map(|line| run(line.to_owned(), json!({}))));
     body.extend(news.place().map(|place| run(cut(&place, LINE), json!({ "isSubtle": true }))));
     let open = |url: &String| json!({ "type": "Action.OpenUrl", "title": "Open the run", "url": url });

@@ -150,7 +150,6 @@ fn one(block: &Block, diagnostics: &mut Diagnostics) -> Option<Alert> {
         }
     }
     let body = body.and_then(|body| template(block, &body, diagnostics));
-    let secret = secret.filter(|value| !value.is_empty());
     let secret = secret.and_then(|value| hidden(block, "/secret", "secret", &value, diagnostics));
     let url = hidden(block, "/url", "url", &url, diagnostics)?;
     let mut plain = Vec::new();

@@ -11,6 +11,7 @@
 
 mod alarm;
 mod alias;
+mod anew;
 mod args;
 mod base;
 mod cassette;

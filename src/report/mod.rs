@@ -13,6 +13,8 @@
 //!
 //! Adding a format: a folder with its renderer, and a line in [`KINDS`].
 
+use std::io::{self, Write};
+
 mod change;
 mod clean;
 mod codequality;
@@ -23,7 +25,6 @@ mod json;
 mod junit;
 mod links;
 mod markdown;
-mod pieces;
 mod remark;
 mod settings;
 mod source;
@@ -41,18 +42,10 @@ pub use events::{EventStream, Outlet};
 pub use json::{StoredVerdict, VerdictFileError, read_verdict};
 pub use links::{Links, SourceLinks};
 pub use markdown::{MARKER_START, marker};
-pub use pieces::Pieces;
 pub use remark::{About, Remark, remarks};
 pub use settings::{Format, ReportSettings};
 pub use source::TextSource;
 pub use view::{Move, Row, Shown, Totals, Trouble, View};
-
-/// Why a report could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum ReportError {
-    #[error("{file}: {problem}")]
-    Render { file: &'static str, problem: String },
-}
 
 /// One report file.
 pub struct Kind {
@@ -60,19 +53,12 @@ pub struct Kind {
     pub format: Format,
     /// The file's name in the reports' folder.
     pub file: &'static str,
-    pub render: fn(&View<'_>, &ReportSettings) -> Result<Pieces, String>,
-}
-
-impl Kind {
-    /// # Errors
-    /// With the file's name.
-    pub fn pieces(&self, view: &View<'_>, settings: &ReportSettings) -> Result<Pieces, ReportError> {
-        (self.render)(view, settings).map_err(|problem| ReportError::Render { file: self.file, problem })
-    }
+    /// Writes it, from the first byte to the last; what was written is worth nothing where that fails.
+    pub render: fn(&View<'_>, &ReportSettings, &mut dyn Write) -> io::Result<()>,
 }
 
 /// Every report file beside `results.jsonl`, in the order in which they are written.
-pub const KINDS: [Kind; 5] = [
+pub static KINDS: [Kind; 5] = [
     Kind { format: Format::Json, file: "verdict.json", render: json::render },
     Kind { format: Format::Junit, file: "junit.xml", render: junit::render },
     Kind { format: Format::Comment, file: "comment.md", render: markdown::comment },
@@ -80,13 +66,9 @@ pub const KINDS: [Kind; 5] = [
     Kind { format: Format::CodeQuality, file: "codequality.json", render: codequality::render },
 ];
 
-/// Every report that the settings ask for, one after the other: file name and contents, or why there are none. All are attempted.
-pub fn render_all<'a>(
-    view: &'a View<'_>,
-    settings: &'a ReportSettings,
-) -> impl Iterator<Item = (&'static str, Result<Pieces, ReportError>)> + 'a {
-    let wanted = KINDS.iter().filter(|kind| settings.wants(kind.format));
-    wanted.map(|kind| (kind.file, kind.pieces(view, settings)))
+/// Every report that the settings ask for.
+pub fn wanted(settings: &ReportSettings) -> impl Iterator<Item = &'static Kind> {
+    KINDS.iter().filter(|kind| settings.wants(kind.format))
 }
 
 /// The comment's text, for a host, with links to what it shows.

@@ -3,10 +3,11 @@
 //! Form: docs.gitlab.com, "Code Quality", custom tool: an array of findings with `description`, `check_name`, `fingerprint`, `severity` and
 //! `location`. A fingerprint is of what is judged (rule, case), never of numbers that move, so that the widget tells new from old.
 
+use std::io::{self, Write};
+
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::pieces::Pieces;
 use super::remark::{About, Remark, remarks};
 use super::settings::ReportSettings;
 use super::view::View;
@@ -40,16 +41,15 @@ struct Lines {
 }
 
 /// # Errors
-/// Where a text cannot be written as JSON, which it always can.
-pub(super) fn render(view: &View<'_>, _settings: &ReportSettings) -> Result<Pieces, String> {
+/// Of the writer.
+pub(super) fn render(view: &View<'_>, _settings: &ReportSettings, out: &mut dyn Write) -> io::Result<()> {
     let mut seen = std::collections::BTreeSet::new();
     let all = remarks(view);
     // The widget takes each fingerprint once.
     let findings = all.iter().map(|remark| finding(view, remark)).filter(|one| seen.insert(one.fingerprint.clone()));
     let findings: Vec<Finding> = findings.take(MOST).collect();
-    let mut text = serde_json::to_string_pretty(&findings).map_err(|error| error.to_string())?;
-    text.push('\n');
-    Ok(text.into_bytes().into())
+    serde_json::to_writer_pretty(&mut *out, &findings)?;
+    out.write_all(b"\n")
 }
 
 fn finding(view: &View<'_>, remark: &Remark) -> Finding {

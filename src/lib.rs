@@ -24,11 +24,13 @@
 //! | [`engine`] | runs every case, in order, within limits |
 //! | [`gate`] | a run, a baseline and a policy → a verdict |
 //! | [`report`] | a run and a verdict → bytes or a screen |
+//! | [`alert`] | tells people by a message to a chat or a webhook |
 //! | [`host`] | shows the verdict where the code review happens |
 //! | [`cli`] | chooses, connects, exits |
 //!
 //! `tests/architecture.rs` holds the table of who may import whom.
 
+pub mod alert;
 pub mod cli;
 pub mod dataset;
 pub mod diagnostic;

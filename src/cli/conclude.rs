@@ -8,7 +8,7 @@ use super::ending::Ending;
 use super::exit_code::ExitCode;
 use super::failure::Failed;
 use super::publish::{Comment, Finished};
-use super::{reports, screen};
+use super::{alarm, reports, screen};
 use crate::domain::{Decision, Env, Redactor, Run, TrialRecord, Verdict};
 use crate::gate::{BaselineState, judge_beside, judge_shard};
 use crate::host::CheckForm;
@@ -37,6 +37,8 @@ pub(super) struct Measured<'a> {
     pub(super) folder: &'a Path,
     pub(super) comment: Comment,
     pub(super) check: Option<CheckForm>,
+    /// Alerts are sent.
+    pub(super) tell: bool,
     /// When the command began.
     pub(super) since: &'a str,
     pub(super) redactor: Redactor,
@@ -61,6 +63,7 @@ impl Measured<'_> {
             folder,
             comment,
             check,
+            tell,
             since,
             redactor,
         } = self;
@@ -84,7 +87,8 @@ impl Measured<'_> {
             (verdict.decision, verdict.exit_code) = (Decision::NotEvaluated, ExitCode::NotEvaluated.code());
         }
         let texts = reports::texts(run)?;
-        let view = reports::view(run, &verdict, baseline, texts.as_ref(), redactor);
+        let mut view = reports::view(run, &verdict, baseline, texts.as_ref(), redactor);
+        view.suite_file = suite_file(suite);
         screen::out(&report::screen(&view, report::Screen::stdout()));
         let written = reports::write(&view, settings, folder).and(recorded);
         screen::out(&format!("\nreports: {}\n", terminal(&folder.display().to_string(), PATH)));
@@ -96,12 +100,23 @@ impl Measured<'_> {
         let finished =
             Finished { view: &view, suite, settings, folder, code, written: written.is_ok(), comment, check, since };
         finished.publish(env);
+        if tell && cancelled.is_none() {
+            alarm::verdict(suite, &view, code, env);
+        }
         match written {
             Ok(()) => Ok(Ending::because(code, view.redactor().redact(&verdict.headline))),
             // The verdict is published with this code.
             Err(lost) => Ok(lost.report()),
         }
     }
+}
+
+/// As the repository has it, with forward slashes; `None` for a name that is no text.
+fn suite_file(suite: &Suite) -> Option<String> {
+    let file = suite.folder.join(suite.path.file_name()?);
+    let below = file.strip_prefix(&suite.root).ok()?;
+    let parts: Option<Vec<&str>> = below.components().map(|part| part.as_os_str().to_str()).collect();
+    parts.map(|parts| parts.join("/"))
 }
 
 /// What was measured until then stays in the reports, and none of it is a decision.

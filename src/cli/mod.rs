@@ -9,6 +9,7 @@
 //!
 //! Standard output carries what was asked for, standard error progress and diagnostics; the last line there repeats exit code and reason.
 
+mod alarm;
 mod alias;
 mod anew;
 mod args;

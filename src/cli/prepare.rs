@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::args::SelectArgs;
 use super::failure::Failed;
 use super::{alias, clock, git, needs, reference, roles, screen, select, shard};
+use crate::alert;
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Digest, Direction, Env, Fingerprint, MetricSpec, Part, Redactor, RunHeader, ScoreKind, Secret};
@@ -69,6 +70,7 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
         Some(block) => block.settings::<ReportSettings>(&mut problems),
         None => Some(ReportSettings::default()),
     };
+    let _checked = alert::build(&suite.alerts, &mut problems);
     // A missing section is told already.
     let told = suite.dataset.is_empty() && problems.has_errors();
     let dataset = match Dataset::open(&suite) {

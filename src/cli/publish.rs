@@ -10,11 +10,11 @@ use super::screen;
 use crate::domain::{Decision, Env, RuleKind, Severity, Verdict};
 use crate::host::{
     self, Annotation, AnnotationLevel, Check, CheckForm, HostContext, NoVerdict, Outdated, Outputs, Publication,
-    Published,
+    Published, Standing,
 };
 use crate::net::http_client;
 use crate::report::{
-    Format, KINDS, Remark, ReportSettings, View, comment_markdown, remarks, stopped_markdown, summary_markdown,
+    Format, KINDS, Links, Remark, ReportSettings, View, comment_markdown, remarks, stopped_markdown, summary_markdown,
 };
 use crate::suite::Suite;
 
@@ -60,12 +60,14 @@ impl Finished<'_> {
             context.notes = vec!["no comment: this is one shard of a run; `scoregate merge` comments".to_owned()];
         }
         let view = self.view;
+        let links = self.links(&context);
         let publication = Publication {
             key: view.comment_key(),
-            comment_markdown: (wanted && !cancelled).then(|| comment_markdown(view)),
+            comment_markdown: (wanted && !cancelled).then(|| comment_markdown(view, &links)),
+            standing: Standing::of(view.verdict.decision, self.code.code()),
             outdated: (wanted && cancelled)
                 .then(|| Outdated { why: NoVerdict::Cancelled, since: self.since.to_owned() }),
-            summary_markdown: summary_markdown(view, room(&context)),
+            summary_markdown: summary_markdown(view, room(&context), &links),
             annotations: remarks(view).into_iter().map(|remark| self.annotation(remark, &context)).collect(),
             outputs: Outputs {
                 verdict: view.verdict.decision,
@@ -74,9 +76,20 @@ impl Finished<'_> {
                 junit_path: self.report(Format::Junit),
                 summary_path: self.report(Format::Summary),
             },
+            tests: self.comment != Comment::NotOfAShard,
             check: self.check.map(|form| Check { form, title: view.headline.to_string() }),
         };
         send(&context, &publication, env);
+    }
+
+    /// To lines of files and to the job.
+    fn links(&self, context: &HostContext) -> Links {
+        let own = self.view.suite_file.as_deref().unwrap_or_default();
+        let suite = self.suite.root.join(own);
+        // The project's root may be a folder of the repository.
+        let folder = context.in_repository(&suite).and_then(|path| path.strip_suffix(own).map(str::to_owned));
+        let source = context.source_links().filter(|_| folder.is_some());
+        Links::new(source, &folder.unwrap_or_default(), context.run_url.as_deref())
     }
 
     /// Where a report is, if it was asked for and written.
@@ -137,6 +150,7 @@ pub(super) fn stopped(failed: &Failed, started: Started<'_>, env: &Env) {
     let why = NoVerdict::Stopped { exit_code: code.code() };
     let publication = Publication {
         comment_markdown: None,
+        standing: Standing::Open,
         outdated: (comment && key.is_some()).then(|| Outdated { why, since: since.to_owned() }),
         // Under which name is not known without the suite's.
         check: check.filter(|_| key.is_some()).map(|form| Check { form, title: STOPPED.to_owned() }),
@@ -159,6 +173,7 @@ pub(super) fn stopped(failed: &Failed, started: Started<'_>, env: &Env) {
             junit_path: None,
             summary_path: None,
         },
+        tests: false,
     };
     send(&HostContext { notes: Vec::new(), ..context }, &publication, env);
 }
@@ -181,15 +196,20 @@ pub(super) fn post(context: &HostContext, publication: &Publication, env: &Env) 
     let client = http_client(env, CONNECT).map_err(|error| error.to_string());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let published = runtime.block_on(host::publish(context, publication, client));
-    tell(&published);
+    tell(context, &published);
     Ok(published)
 }
 
-fn tell(published: &Published) {
+fn tell(context: &HostContext, published: &Published) {
     for line in &published.lines {
         screen::data(&format!("{line}\n"));
     }
     for note in &published.notes {
         screen::message(&format!("note: {note}"));
+    }
+    if context.kind.reads_no_log() {
+        for warning in &published.warnings {
+            screen::message(&format!("warning: {warning}"));
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::failure::Failed;
 use crate::gate::Policy;
 use crate::report::ReportSettings;
 use crate::suite::{SchemaParts, schema};
-use crate::{dataset, evaluator, provider, target};
+use crate::{alert, dataset, evaluator, provider, target};
 
 /// The schema as it is committed.
 ///
@@ -22,6 +22,7 @@ pub(super) fn text() -> Result<String, Failed> {
         evaluators: evaluator::kinds().map(|kind| (kind.info.name, kind.schema())).collect(),
         gate: Some(Policy::schema()),
         reports: Some(schemars::schema_for!(ReportSettings)),
+        alerts: Some(alert::schema()),
     };
     let mut text = serde_json::to_string_pretty(&schema(parts)).map_err(|error| Failed::CouldNot(error.to_string()))?;
     text.push('\n');

@@ -19,6 +19,18 @@ pub enum Decision {
     NotEvaluated,
 }
 
+impl Decision {
+    /// As files and other programs' variables have it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Inconclusive => "inconclusive",
+            Self::NotEvaluated => "not_evaluated",
+        }
+    }
+}
+
 /// Which question a rule asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

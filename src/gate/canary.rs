@@ -5,6 +5,9 @@ use super::{BaselineState, Policy};
 use crate::domain::{Baseline, Comparison, RuleKind, RuleVerdict, Run, TargetName};
 use crate::text::number::{counted, exact, signed_points};
 
+/// How a note begins that says it.
+pub const JUDGE_DRIFT: &str = "judge drift: ";
+
 /// A run and its baseline in two parts.
 pub(crate) struct Apart {
     /// What the rules read.
@@ -79,7 +82,7 @@ impl Apart {
             let p =
                 rule.p_adjusted.filter(|_| !rule.improved).map(|p| format!(", p {}", exact((p * 1e4).round() / 1e4)));
             said.notes.push(format!(
-                "judge drift: the fixed answers of {} moved by {} points on {}{}: a change of that size on other targets is the judge's",
+                "{JUDGE_DRIFT}the fixed answers of {} moved by {} points on {}{}: a change of that size on other targets is the judge's",
                 rule.target,
                 signed_points(rule.delta.unwrap_or_default()),
                 rule.metric,

@@ -54,6 +54,7 @@ mod trust;
 mod word;
 
 pub use asked::{BaselineFrom, BaselineMode, BaselinePolicy, Missing};
+pub use canary::JUDGE_DRIFT;
 pub use confirm::suspects;
 pub(crate) use estimate::floor as variance_floor;
 pub use failed::{Fared, fared};

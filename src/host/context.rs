@@ -3,13 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::{Env, Secret};
+use crate::report::SourceLinks;
 
-use super::github;
+use super::{azure, github, gitlab};
 
 /// The hosts we know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostKind {
     GitHub,
+    Azure,
+    GitLab,
+}
+
+impl HostKind {
+    /// Warnings are not among the lines for standard output: the host reads none.
+    pub fn reads_no_log(self) -> bool {
+        self == Self::GitLab
+    }
 }
 
 /// A host's entry in the registry.
@@ -21,7 +31,11 @@ pub struct Kind {
 }
 
 /// All hosts, in the order in which they are asked.
-pub const KINDS: &[Kind] = &[Kind { name: "github", detect: github::detect }];
+pub const KINDS: &[Kind] = &[
+    Kind { name: "github", detect: github::detect },
+    Kind { name: "azure", detect: azure::detect },
+    Kind { name: "gitlab", detect: gitlab::detect },
+];
 
 /// The host this process runs on, if it is one we know.
 pub fn detect(env: &Env) -> Option<HostContext> {
@@ -47,6 +61,18 @@ impl HostContext {
     pub fn secrets(&self) -> Vec<Secret> {
         match &self.settings {
             Settings::GitHub(settings) => settings.token.iter().cloned().collect(),
+            Settings::Azure(settings) => settings.credential.iter().map(|one| one.secret().clone()).collect(),
+            Settings::GitLab(settings) => settings.token.iter().cloned().collect(),
+        }
+    }
+
+    /// How this host shows a line of a file at the commit under review.
+    pub fn source_links(&self) -> Option<SourceLinks> {
+        let sha = self.change.head_sha.as_deref()?;
+        match &self.settings {
+            Settings::GitHub(settings) => settings.source_links(sha),
+            Settings::Azure(settings) => settings.source_links(sha),
+            Settings::GitLab(settings) => settings.source_links(sha),
         }
     }
 
@@ -55,6 +81,9 @@ impl HostContext {
     pub fn comment_only(mut self) -> Self {
         match &mut self.settings {
             Settings::GitHub(settings) => (settings.summary_file, settings.output_file) = (None, None),
+            Settings::Azure(settings) => settings.speaks = false,
+            // There are none.
+            Settings::GitLab(_) => {}
         }
         self
     }
@@ -77,6 +106,8 @@ impl HostContext {
 #[derive(Clone, Debug)]
 pub(crate) enum Settings {
     GitHub(github::Settings),
+    Azure(azure::Settings),
+    GitLab(gitlab::Settings),
 }
 
 /// The change under review. Everything in it that a user can choose (names of branches) is for display only.

@@ -14,22 +14,35 @@
 //!
 //! Adding a host: a folder with `detect` and `publish`, a variant in [`HostKind`] and `Settings`, a line in [`KINDS`].
 
+mod azure;
+mod body;
 mod context;
 mod github;
+mod gitlab;
+mod markdown;
+mod patience;
 mod publication;
+mod rest;
+mod trouble;
 mod warning;
 
+pub use azure::commands::VARIABLES as AZURE_VARIABLES;
+pub use body::COMMENT_LIMIT;
 pub use context::{Change, HostContext, HostKind, KINDS, Kind, PullRequest, detect};
 pub use github::annotations::{annotations, escape_data, escape_property};
-pub use github::comment::COMMENT_LIMIT;
 pub use github::outputs::OUTPUT_NAMES;
 pub use github::summary::SUMMARY_LIMIT;
 pub use publication::{
-    Annotation, AnnotationLevel, Check, CheckForm, NoVerdict, Outdated, Outputs, Publication, Published,
+    Annotation, AnnotationLevel, Check, CheckForm, NoVerdict, Outdated, Outputs, Publication, Published, Standing,
 };
 pub use warning::Warning;
 
+use std::time::Duration;
+
 use context::Settings;
+
+/// How long a cancelled run may take to mark an earlier comment: whoever cancels a job waits for its end.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Publishes to the host that `context` describes. The verdict never depends on what comes back.
 ///
@@ -42,6 +55,8 @@ pub async fn publish(
 ) -> Published {
     match &context.settings {
         Settings::GitHub(settings) => github::publish(settings, context, publication, client).await,
+        Settings::Azure(settings) => azure::publish(settings, context, publication, client).await,
+        Settings::GitLab(settings) => gitlab::publish(settings, context, publication, client).await,
     }
 }
 
@@ -49,6 +64,8 @@ pub async fn publish(
 pub fn summary_room(context: &HostContext) -> Option<usize> {
     match &context.settings {
         Settings::GitHub(settings) => settings.summary_file.as_deref().map(github::summary::room),
+        Settings::Azure(settings) => settings.speaks.then_some(SUMMARY_LIMIT),
+        Settings::GitLab(_) => None,
     }
 }
 

@@ -13,6 +13,8 @@ pub struct Publication {
     pub key: String,
     /// The comment's text without its marker; `None`: no comment is wanted.
     pub comment_markdown: Option<String>,
+    /// What the verdict shown means for the change; read beside a text.
+    pub standing: Standing,
     /// There is no verdict: the comment of an earlier run, if there is one, says that it is outdated. Not read where there is a text.
     pub outdated: Option<Outdated>,
     /// The job summary's text.
@@ -20,8 +22,32 @@ pub struct Publication {
     /// Worst first.
     pub annotations: Vec<Annotation>,
     pub outputs: Outputs,
+    /// The JUnit report belongs into the host's test view: it is of a whole run.
+    pub tests: bool,
     /// The verdict beside the commit, where it is wanted.
     pub check: Option<Check>,
+}
+
+/// What a verdict means for the change, for hosts whose discussions can be settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Passed.
+    Holds,
+    /// No pass, but the policy lets the change go on.
+    Allowed,
+    /// The change may not merge.
+    Open,
+}
+
+impl Standing {
+    /// By what was decided and the exit code, which never says more than the job's result.
+    pub fn of(verdict: Decision, exit_code: u8) -> Self {
+        match (verdict, exit_code) {
+            (Decision::Passed, 0) => Self::Holds,
+            (Decision::Inconclusive, 0) => Self::Allowed,
+            (Decision::Passed | Decision::Inconclusive | Decision::Failed | Decision::NotEvaluated, _) => Self::Open,
+        }
+    }
 }
 
 /// The verdict beside the commit, which rules for branches can require.

@@ -10,8 +10,18 @@ pub struct Remark {
     /// `Fail` and `Block` are errors, `Warn` a warning.
     pub severity: Severity,
     pub place: Option<Place>,
+    pub about: About,
+    /// What is judged, without numbers: the metric and what is asked of it, or the case and its target.
+    pub subject: String,
     pub title: Clean,
     pub message: Clean,
+}
+
+/// What a remark is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    Rule,
+    Case,
 }
 
 /// Characters of a message: readers see one or two lines.
@@ -22,6 +32,8 @@ pub fn remarks(view: &View<'_>) -> Vec<Remark> {
     let rules = view.rows.iter().filter(|row| row.severity != Severity::Ok).map(|row| Remark {
         severity: row.severity,
         place: None,
+        about: About::Rule,
+        subject: format!("{} {}", row.metric, row.rule),
         title: Clean::ours(format!("{} {}", row.metric, row.finding)),
         message: row.explanation.cut(MESSAGE),
     });
@@ -37,6 +49,11 @@ pub fn remarks(view: &View<'_>) -> Vec<Remark> {
         Remark {
             severity: Severity::Fail,
             place: shown.place.clone(),
+            about: About::Case,
+            subject: match &shown.target {
+                Some(target) => format!("{} {target}", shown.case),
+                None => shown.case.to_string(),
+            },
             title: Clean::ours(format!("{}: {}", shown.case.cut(80), shown.moved())).cut(200),
             message: Clean::ours(message).cut(MESSAGE),
         }

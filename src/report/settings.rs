@@ -14,6 +14,8 @@ pub enum Format {
     Comment,
     /// `summary.md`, the same with more cases.
     Summary,
+    /// `codequality.json`, for GitLab's code-quality widget.
+    CodeQuality,
 }
 
 /// `reports:` of the suite.

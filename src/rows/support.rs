@@ -23,6 +23,7 @@ pub(crate) fn suite_in(folder: &Path) -> Suite {
         evaluators: Vec::new(),
         gate: None,
         reports: None,
+        alerts: Vec::new(),
         run: RunSettings {
             workers: None,
             batch_size: 1,

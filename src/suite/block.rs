@@ -11,7 +11,7 @@ use super::validate;
 use crate::diagnostic::{Diagnostic, Diagnostics, Source, Span};
 use crate::text::suggest;
 
-/// One entry of `dataset`, `targets`, `models`, `evaluators`, or the whole of `gate` or `reports`.
+/// One entry of `dataset`, `targets`, `models`, `evaluators`, `alerts`, or the whole of `gate` or `reports`.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// The key (`faithfulness`), or the position for list entries (`0`).

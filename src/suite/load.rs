@@ -94,6 +94,7 @@ pub struct Suite {
     /// `None`: no gate section, the defaults apply.
     pub gate: Option<Block>,
     pub reports: Option<Block>,
+    pub alerts: Vec<Block>,
     pub run: RunSettings,
     /// Every value that came from the environment and is long enough to be masked.
     pub secrets: Vec<Secret>,
@@ -223,6 +224,7 @@ pub(super) fn parse(path: &Path, bytes: &[u8], folder: &Path, env: &Env) -> Load
         evaluators: skeleton.evaluators,
         gate: skeleton.gate,
         reports: skeleton.reports,
+        alerts: skeleton.alerts,
         run,
         secrets,
     };

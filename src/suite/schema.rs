@@ -14,6 +14,8 @@ pub struct SchemaParts {
     pub evaluators: Vec<(&'static str, Schema)>,
     pub gate: Option<Schema>,
     pub reports: Option<Schema>,
+    /// One entry.
+    pub alerts: Option<Schema>,
 }
 
 /// The form of a suite file (JSON Schema draft 2020-12), from the same types that read it.
@@ -26,6 +28,7 @@ pub fn schema(parts: SchemaParts) -> Value {
     let dataset = parts.dataset.map(|schema| embed("dataset", schema, &mut shared));
     let gate = parts.gate.map(|schema| embed("gate", schema, &mut shared));
     let reports = parts.reports.map(|schema| embed("reports", schema, &mut shared));
+    let alerts = parts.alerts.map(|schema| embed("alert", schema, &mut shared));
     if let Some(Value::Object(properties)) = root.get_mut("properties") {
         replace(
             properties,
@@ -37,6 +40,7 @@ pub fn schema(parts: SchemaParts) -> Value {
         replace(properties, "evaluators", Some(evaluators));
         replace(properties, "gate", gate);
         replace(properties, "reports", reports);
+        replace(properties, "alerts", alerts.map(|entry| json!({"type": "array", "items": entry})));
     }
     if let Value::Object(root) = &mut root {
         root.insert("title".to_owned(), json!("scoregate suite"));

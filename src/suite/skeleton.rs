@@ -28,6 +28,7 @@ pub(super) struct Skeleton {
     pub evaluators: Vec<Block>,
     pub gate: Option<Block>,
     pub reports: Option<Block>,
+    pub alerts: Vec<Block>,
 }
 
 /// Takes the tree apart and pushes every problem of the skeleton. What is wrong is left out, so that the owners of the other blocks can
@@ -68,6 +69,7 @@ pub(super) fn skeleton(mut root: Node, source: &Arc<Source>, diagnostics: &mut D
         evaluators,
         gate: taker.whole("gate"),
         reports: taker.whole("reports"),
+        alerts: taker.alerts(),
     }
 }
 
@@ -81,7 +83,7 @@ fn drop_extensions(root: &mut Node) {
 /// A section's name with nothing behind it is the same as no section, except where the skeleton requires one.
 fn drop_empty_sections(root: &mut Node) {
     if let Content::Map(entries) = &mut root.content {
-        let optional = |key: &str| matches!(key, "models" | "gate" | "run" | "reports");
+        let optional = |key: &str| matches!(key, "models" | "gate" | "run" | "reports" | "alerts");
         entries.retain(|entry| !(optional(&entry.key) && entry.value.content == Content::Null));
     }
 }
@@ -107,7 +109,7 @@ fn hollow(root: &Node) -> Node {
     let section = |entry: &Entry| {
         let value = match entry.key.as_str() {
             "targets" | "models" | "evaluators" => inner(&entry.value),
-            "dataset" => match &entry.value.content {
+            "dataset" | "alerts" => match &entry.value.content {
                 Content::List(items) => {
                     let mut value = entry.value.leaf();
                     value.content = Content::List(items.iter().map(Node::hollow).collect());
@@ -173,6 +175,17 @@ impl Taker<'_> {
             Content::Map(_) => vec![make(0, &entry.value, entry.key_span)],
             Content::Null | Content::Bool(_) | Content::Number { .. } | Content::Text(_) => Vec::new(),
         }
+    }
+
+    fn alerts(&self) -> Vec<Block> {
+        let Some(Entry { value: Node { content: Content::List(items), .. }, .. }) = self.root.get("alerts") else {
+            return Vec::new();
+        };
+        let make = |(index, item): (usize, &Node)| {
+            let name = index.to_string();
+            block(item, label(&name, "alert", format!("alerts.{index}"), item.span), self.source)
+        };
+        items.iter().enumerate().map(make).collect()
     }
 
     /// Each entry has exactly one key, its kind.

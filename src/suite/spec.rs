@@ -41,6 +41,9 @@ pub(super) struct SuiteSpec {
     /// What is written, and where.
     #[expect(dead_code, reason = "read as a block")]
     pub reports: Option<Map<String, Value>>,
+    /// Who is told by a message, and when.
+    #[expect(dead_code, reason = "read as blocks")]
+    pub alerts: Option<Vec<Map<String, Value>>>,
 }
 
 /// `1`.

@@ -45,6 +45,7 @@ fn suite() -> Suite {
         evaluators: Vec::new(),
         gate: None,
         reports: None,
+        alerts: Vec::new(),
         run: RunSettings {
             budget: crate::suite::Budget::default(),
             workers: None,

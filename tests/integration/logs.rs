@@ -59,6 +59,15 @@ fn lg_workflow_commands() {
     assert!(!outputs.contains("set-output") && !outputs.contains("##["), "{outputs}");
 }
 
+/// azure-pipelines-agent, `Command.TryParse`: area and event of the command in a line, anywhere, here in any letter case.
+fn agent_command(line: &str) -> Option<&str> {
+    const PREFIX: &str = "##vso[";
+    let at = line.to_ascii_lowercase().find(PREFIX)?;
+    let (info, _) = line.get(at + PREFIX.len()..)?.split_once(']')?;
+    let name = info.split(' ').next()?;
+    (name.split('.').filter(|part| !part.is_empty()).count() == 2).then_some(name)
+}
+
 #[test]
 fn lg_azure_commands() {
     let texts = lines("logs/azure-commands.txt");
@@ -66,10 +75,24 @@ fn lg_azure_commands() {
     let place = hostile(&texts);
     let output = command(place.path(), &["run"]).env("TF_BUILD", "True").output().expect("a run");
     assert_eq!(code(&output), 1);
-    for stream in [out(&output), err(&output)] {
-        let lower = stream.to_lowercase();
-        assert!(!lower.contains("##vso[") && !lower.contains("##["), "{stream}");
+    let mut issues = 0;
+    for line in out(&output).lines().chain(err(&output).lines()) {
+        let lower = line.to_lowercase();
+        assert!(!lower.contains("##["), "{line}");
+        let Some(command) = agent_command(line) else { continue };
+        // Ours begin the line, hold no second one, and are of the kinds that a run prints.
+        let rest = line.strip_prefix("##vso[").unwrap_or_else(|| panic!("a text made a command: {line}"));
+        assert!(agent_command(rest).is_none(), "{line}");
+        assert!(
+            ["task.logissue", "task.setvariable", "results.publish", "task.uploadsummary"].contains(&command),
+            "{line}"
+        );
+        let variable =
+            rest.strip_prefix("task.setvariable variable=").map(|rest| rest.split(';').next().unwrap_or_default());
+        assert!(variable.is_none_or(|name| scoregate::host::AZURE_VARIABLES.contains(&name)), "{line}");
+        issues += usize::from(command == "task.logissue");
     }
+    assert!(issues > 0 && issues <= 20, "{issues} issues");
 }
 
 /// The verdict and the files of a run do not depend on who listens.

@@ -3,6 +3,9 @@
 mod accounts;
 #[cfg(unix)]
 mod action;
+mod alerts;
+#[cfg(unix)]
+mod azure;
 mod base_branch;
 mod baselines;
 #[cfg(unix)]
@@ -27,11 +30,18 @@ mod evaluators;
 mod events;
 mod examples;
 mod exit_codes;
+#[path = "support/fake_azure.rs"]
+mod fake_azure;
 #[path = "support/fake_github.rs"]
 mod fake_github;
+#[path = "support/fake_gitlab.rs"]
+mod fake_gitlab;
+#[path = "support/fake_server.rs"]
+mod fake_server;
 #[cfg(unix)]
 mod gating;
 mod github;
+mod gitlab;
 mod http;
 mod judges;
 mod junit;
@@ -43,6 +53,8 @@ mod logs;
 mod looks;
 #[cfg(unix)]
 mod packing;
+#[cfg(unix)]
+mod pipelines;
 mod places;
 mod planning;
 mod problems;

@@ -28,6 +28,8 @@ fn checkout() -> tempfile::TempDir {
         "Cargo.lock",
         "Containerfile",
         "CHANGELOG.md",
+        "docs/azure/install.yml",
+        "docs/gitlab/scoregate.gitlab-ci.yml",
         "README.md",
         "LICENSE-MIT",
         "LICENSE-APACHE",
@@ -39,10 +41,14 @@ fn checkout() -> tempfile::TempDir {
         assert!(Command::new("cp").arg(root().join(name)).arg(&to).status().expect("cp").success());
     }
     std::fs::create_dir_all(folder.path().join("azure/task/node_modules/x")).expect("a folder");
-    let task = "{\n  \"version\": {\n    \"Major\": 0,\n    \"Minor\": \"1\",\n    \"Patch\": 0\n  }\n}\n";
+    let task = "{\n  \"version\": {\n    \"Major\": 0,\n    \"Minor\": \"1\",\n    \"Patch\": 0\n  },\n  \"defaultValue\": \"https://github.com/octo-org/scoregate/releases/download\"\n}\n";
     std::fs::write(folder.path().join("azure/task/task.json"), task).expect("a file");
     std::fs::write(folder.path().join("azure/task/node_modules/x/task.json"), "{}").expect("a file");
-    std::fs::write(folder.path().join("azure/vss-extension.json"), "{\n  \"version\": \"0.1.0\"\n}\n").expect("a file");
+    std::fs::write(
+        folder.path().join("azure/vss-extension.json"),
+        "{\n  \"publisher\": \"octo-org\",\n  \"version\": \"0.1.0\"\n}\n",
+    )
+    .expect("a file");
     folder
 }
 
@@ -79,6 +85,8 @@ fn one_script_writes_the_version_everywhere() {
     assert!(read(place.join(".github/action/run.sh")).contains("\nPINNED_VERSION=0.2.0\n"));
     assert!(read(place.join("Containerfile")).contains("\nARG VERSION=0.2.0\n"));
     assert!(read(place.join("azure/vss-extension.json")).contains("\"version\": \"0.2.0\""));
+    assert!(read(place.join("docs/azure/install.yml")).contains("      VERSION: 0.2.0\n"));
+    assert!(read(place.join("docs/gitlab/scoregate.gitlab-ci.yml")).contains("  SCOREGATE_VERSION: \"0.2.0\"\n"));
     let task = read(place.join("azure/task/task.json"));
     assert!(task.contains("\"Major\": 0") && task.contains("\"Minor\": 2") && task.contains("\"Patch\": 0"), "{task}");
     assert_eq!(read(place.join("azure/task/node_modules/x/task.json")), "{}");
@@ -86,15 +94,23 @@ fn one_script_writes_the_version_everywhere() {
     assert!(changelog.contains("## Unreleased\n\n## 0.2.0 (20"), "{changelog}");
 
     // A file that was forgotten is named.
-    std::fs::write(place.join("azure/vss-extension.json"), "{\n  \"version\": \"0.1.0\"\n}\n").expect("a file");
+    std::fs::write(
+        place.join("azure/vss-extension.json"),
+        "{\n  \"publisher\": \"octo-org\",\n  \"version\": \"0.1.0\"\n}\n",
+    )
+    .expect("a file");
     let (fine, said) = version(place, &["--check"]);
     assert!(!fine && said.contains("azure/vss-extension.json says 0.1.0, not 0.2.0"), "{said}");
 
     let here = "https://github.com/octo-org/scoregate";
     let (fine, said) = version(place, &["--check", "--repository", here]);
     assert!(!fine && said.contains("--repository"), "{said}");
-    for address in ["https://example.org/a/b", here] {
+    for (address, publisher) in [("https://example.org/a/b", "a"), (here, "octo-org")] {
         assert!(version(place, &["--repository", address]).0);
+        let task = read(place.join("azure/task/task.json"));
+        assert!(task.contains(&format!("\"{address}/releases/download\"")), "{task}");
+        let extension = read(place.join("azure/vss-extension.json"));
+        assert!(extension.contains(&format!("\"publisher\": \"{publisher}\"")), "{extension}");
         assert_eq!(read(place.join("Cargo.toml")).matches("\nrepository = ").count(), 1);
     }
     assert!(!version(place, &["--repository", "git@github.com:a/b"]).0);

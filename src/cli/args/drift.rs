@@ -13,7 +13,7 @@ pub(in crate::cli) struct DriftArgs {
     /// Runs in time: results or logs as `compare` reads them, or baselines; sorted by their dates where all say one, else in this order
     #[arg(required = true, value_name = "FILE")]
     pub(in crate::cli) files: Vec<PathBuf>,
-    /// Take scales and margins from this suite
+    /// Take scales and margins from this suite, and tell its `alerts`
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(in crate::cli) suite: Option<PathBuf>,
     /// Whose files these are, where their content does not say it

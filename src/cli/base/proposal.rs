@@ -2,7 +2,7 @@
 //! to find the base: commits come from the host, and the name of the base branch.
 
 use crate::domain::Env;
-use crate::host::{self, Change};
+use crate::host::{self, Change, HostKind};
 use crate::net::{is_commit, is_ref_name};
 
 /// A change that asks to be merged.
@@ -41,7 +41,7 @@ fn branch(env: &Env, name: &str) -> Option<String> {
 
 /// Docs: docs.github.com, "Events that trigger workflows", `pull_request` (the merge commit is checked out) and `merge_group`.
 fn github(env: &Env) -> Option<Proposal> {
-    let context = host::detect(env)?;
+    let context = host::detect(env).filter(|context| context.kind == HostKind::GitHub)?;
     let Change { event, base_sha, base_ref, head_sha, .. } = context.change;
     let queue = event == "merge_group";
     if !queue && !event.starts_with("pull_request") {

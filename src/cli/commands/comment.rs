@@ -15,8 +15,8 @@ use crate::cli::failure::Failed;
 use crate::cli::{publish, reference, reports};
 use crate::domain::{Decision, Env, Redactor, Run, RunHeader, Verdict};
 use crate::gate::BaselineState;
-use crate::host::{self, HostContext, NoVerdict, Outdated, Outputs, Publication, PullRequest};
-use crate::report::{comment_markdown, read_verdict};
+use crate::host::{self, HostContext, NoVerdict, Outdated, Outputs, Publication, PullRequest, Standing};
+use crate::report::{Links, comment_markdown, read_verdict};
 use crate::store::read_results;
 
 const VERDICT: &str = "verdict.json";
@@ -35,7 +35,7 @@ pub(in crate::cli) fn execute(args: &CommentArgs, env: &Env) -> Result<Ending, F
         return Err(Failed::usage(
             "no-host",
             "this is no job of a code host that is known, so there is nothing to comment on",
-            "run it in a GitHub Actions job; the comment's text is in `comment.md` of the reports",
+            "run it in a job of GitHub Actions, Azure Pipelines or GitLab CI; the comment's text is in `comment.md` of the reports",
         ));
     };
     let redactor = Redactor::new(&context.secrets());
@@ -56,11 +56,14 @@ fn comment(args: &CommentArgs, context: HostContext, redactor: Redactor, env: &E
     };
     let texts = reports::texts(&run)?;
     let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
+    // The stored run does not say where its project lies in the repository; usually that is the root.
+    let links = Links::new(context.source_links(), "", context.run_url.as_deref());
     // A cancelled run has nothing to say but that an earlier comment is outdated.
     let cancelled = matches!(verdict.exit_code, 130 | 143);
     let publication = Publication {
         key: view.comment_key(),
-        comment_markdown: (!cancelled).then(|| text(&comment_markdown(&view), &context)),
+        comment_markdown: (!cancelled).then(|| text(&comment_markdown(&view, &links), &context)),
+        standing: Standing::of(verdict.decision, verdict.exit_code),
         outdated: cancelled
             .then(|| Outdated { why: NoVerdict::Cancelled, since: run.header.started.clone().unwrap_or_default() }),
         summary_markdown: String::new(),
@@ -72,6 +75,7 @@ fn comment(args: &CommentArgs, context: HostContext, redactor: Redactor, env: &E
             junit_path: None,
             summary_path: None,
         },
+        tests: false,
         check: None,
     };
     let published = publish::post(&context, &publication, env)

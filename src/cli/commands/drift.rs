@@ -10,7 +10,7 @@ use crate::cli::ending::Ending;
 use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
 use crate::cli::levels::{self, Key, StoredRun};
-use crate::cli::screen;
+use crate::cli::{alarm, screen};
 use crate::domain::{CaseId, Env, MetricSpec};
 use crate::gate::{Policy, variance_floor};
 use crate::peer::Wanted;
@@ -54,7 +54,11 @@ pub(in crate::cli) fn execute(args: &DriftArgs, env: &Env) -> Result<Ending, Fai
         StatsFormat::Human => screen::out(&shown(&runs, &series, sorted)),
         StatsFormat::Json => screen::data(&format!("{:#}\n", json(&runs, &series))),
     }
-    Ok(ending(&runs, &series, args.fail))
+    let ending = ending(&runs, &series, args.fail);
+    if let Some(suite) = &args.suite {
+        alarm::drift(suite, &ending, series.iter().any(Series::worsened), env);
+    }
+    Ok(ending)
 }
 
 /// By date, then id, where every run says one.
@@ -142,6 +146,10 @@ impl Series {
         let end = self.changes.get(at + 1).map_or(self.means.len(), |change| change.index);
         let level = |from: usize, to: usize| levels::mean(self.means.get(from..to).unwrap_or_default());
         (level(start, middle).unwrap_or_default(), level(middle, end).unwrap_or_default())
+    }
+
+    fn worsened(&self) -> bool {
+        self.fell() || self.anchor.as_ref().is_some_and(|anchor| anchor.worse)
     }
 
     fn fell(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::alert;
 use crate::cli::args::{GateArgs, HostArgs, MergeArgs, ReportArgs, ShardsInput};
 use crate::cli::base::{self, Subject, Yardstick};
 use crate::cli::beside::Gathered;
@@ -9,7 +10,7 @@ use crate::cli::conclude::Measured;
 use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
 use crate::cli::publish::{self, Comment};
-use crate::cli::{clock, reference, reports, screen};
+use crate::cli::{alarm, clock, reference, reports, screen};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Env, Redactor, RunHeader, Secret};
 use crate::gate::Policy;
@@ -27,6 +28,7 @@ pub(in crate::cli) fn execute(args: &MergeArgs, env: &Env) -> Result<Ending, Fai
         let (comment, check) = (!args.host.no_comment, args.host.check.map(Into::into));
         let key = (comment || check.is_some()).then(|| suite::name(&args.input.suite, env)).flatten();
         publish::stopped(&failed, publish::Started { key, comment, check, since: &since }, env);
+        alarm::stopped(&args.input.suite, &failed, env);
         failed
     };
     let suite = suite::load(&args.input.suite, env).map_err(|problems| stop(problems.into()))?;
@@ -77,6 +79,7 @@ fn carry_out(args: &MergeArgs, suite: &Suite, since: &str, redactor: Redactor, e
         folder: &folder,
         comment: if *no_comment { Comment::No } else { Comment::Yes },
         check: check.map(Into::into),
+        tell: true,
         since,
         redactor,
     };
@@ -99,6 +102,7 @@ fn settings(suite: &Suite, header: &RunHeader) -> Result<(Policy, ReportSettings
         Some(block) => block.settings::<ReportSettings>(&mut problems),
         None => Some(ReportSettings::default()),
     };
+    let _checked = alert::build(&suite.alerts, &mut problems);
     match (policy, settings) {
         (Some(policy), Some(settings)) if !problems.has_errors() => {
             let policy = policy.with_plan(&suite.run.looks);

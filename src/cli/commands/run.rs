@@ -14,7 +14,7 @@ use crate::cli::failure::Failed;
 use crate::cli::measure::{Means, Outcome, measure};
 use crate::cli::prepare::{Prepared, divided, prepare};
 use crate::cli::publish::Comment;
-use crate::cli::{clock, events, publish, reference, reports, screen};
+use crate::cli::{alarm, clock, events, publish, reference, reports, screen};
 use crate::domain::{Env, Redactor, Run, RunHeader};
 use crate::engine::More;
 use crate::gate::{BaselineState, MoreTrials, Policy, judge_beside, more_attempts, next_look, suspects};
@@ -40,6 +40,9 @@ pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Faile
         let comment = comment == Comment::Yes && whole;
         let key = (comment || check.is_some()).then(|| suite::name(file, env)).flatten();
         publish::stopped(&failed, publish::Started { key, comment, check, since: &since }, env);
+        if whole && replay.is_none() {
+            alarm::stopped(file, &failed, env);
+        }
         failed
     };
     // Nothing is sent in a replay, so credentials may be missing.
@@ -147,6 +150,7 @@ fn carry_out(
     };
     let _alone = reports::hold(folder)?;
     reports::clear(folder);
+    let replayed = matches!(source, Source::Cassette(_));
     let tape = source.tape(&plan.header, &redactor)?;
     // Recorded answers are there once.
     let asks = plan.targets.iter().all(|target| !target.free);
@@ -177,6 +181,8 @@ fn carry_out(
         folder,
         comment: if run.header.shard.is_some() { Comment::NotOfAShard } else { comment },
         check: check.filter(|_| run.header.shard.is_none()),
+        // A shard decides nothing, and a replay sends nothing anywhere.
+        tell: run.header.shard.is_none() && !replayed,
         since,
         redactor,
     };

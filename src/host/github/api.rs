@@ -4,7 +4,7 @@
 //! fields that nobody reads (a GHES of another age would fail) and its errors print as just "GitHub".
 //! Whoever sends a POST whose answer was lost must look before sending it again: see `comment`.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
@@ -14,9 +14,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::host::Warning;
+use crate::host::patience::Waiting;
+use crate::host::trouble::Trouble;
 
-use super::trouble::Trouble;
-use super::{Patience, Repository, Settings};
+use super::{Repository, Settings};
 
 /// A page of a hundred comments of GitHub's largest size is 26 MB.
 const ANSWER_LIMIT: usize = 32 * 1024 * 1024;
@@ -39,10 +40,7 @@ pub(super) struct Api {
     octocrab: Octocrab,
     repository: Repository,
     installation: bool,
-    patience: Patience,
-    resent: u32,
-    waited: Duration,
-    limited: bool,
+    waiting: Waiting,
 }
 
 impl Api {
@@ -81,10 +79,7 @@ impl Api {
             // Tokens of an app's installation, the job's own among them, cannot ask who they are
             // (github.blog, "Behind GitHub's new authentication token formats").
             installation: token.expose().starts_with("ghs_"),
-            patience: settings.patience,
-            resent: 0,
-            waited: Duration::ZERO,
-            limited: false,
+            waiting: Waiting::new(settings.patience),
         })
     }
 
@@ -99,7 +94,7 @@ impl Api {
 
     /// Did the server ask to slow down? Then only what is needed is sent.
     pub(super) fn was_limited(&self) -> bool {
-        self.limited
+        self.waiting.was_limited()
     }
 
     /// `/repos/owner/name` and the rest.
@@ -127,22 +122,7 @@ impl Api {
     /// Waits as the trouble asks for, if another request is allowed and the wait is within the budget.
     /// False: give up, without having waited.
     pub(super) async fn pause(&mut self, trouble: &Trouble) -> bool {
-        let wait = match trouble {
-            Trouble::Limited { wait, .. } => {
-                self.limited = true;
-                wait.unwrap_or(self.patience.unstated)
-            }
-            Trouble::Lost { .. } => self.patience.backoff.saturating_mul(2u32.saturating_pow(self.resent)),
-            Trouble::Refused { .. } | Trouble::Unreadable { .. } => return false,
-        };
-        let total = self.waited.saturating_add(wait);
-        if self.resent >= self.patience.resends || total > self.patience.budget {
-            return false;
-        }
-        self.resent = self.resent.saturating_add(1);
-        self.waited = total;
-        tokio::time::sleep(wait).await;
-        true
+        self.waiting.pause(trouble).await
     }
 
     async fn attempt(&self, method: &Method, path: &str, body: Option<&Value>) -> Result<Reply, Trouble> {
@@ -155,9 +135,9 @@ impl Api {
             let body = Limited::new(body, ANSWER_LIMIT).collect().await.map_err(|error| lost(error.to_string()))?;
             Ok((parts, body.to_bytes()))
         };
-        let (parts, body) = tokio::time::timeout(self.patience.request, exchange)
+        let (parts, body) = tokio::time::timeout(self.waiting.request(), exchange)
             .await
-            .map_err(|_| lost(format!("no complete answer within {} s", self.patience.request.as_secs())))??;
+            .map_err(|_| lost(format!("no complete answer within {} s", self.waiting.request().as_secs())))??;
         if parts.status.is_success() {
             return Ok(Reply { next: self.next_page(&parts.headers), body });
         }

@@ -7,12 +7,13 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::api::Api;
-use super::markdown;
-use super::trouble::{Task, Trouble};
-use super::{FAREWELL, Settings, api};
+use super::trouble::Task;
+use super::{Settings, api};
 use crate::domain::Decision;
+use crate::host::body::line;
 use crate::host::context::HostContext;
-use crate::host::{Check, CheckForm, Outputs, Publication, Warning};
+use crate::host::trouble::Trouble;
+use crate::host::{Check, CheckForm, FAREWELL, Outputs, Publication, Warning, markdown};
 
 /// Characters of a status's line: what is longer is refused.
 const DESCRIPTION: usize = 140;
@@ -104,12 +105,6 @@ fn status(check: &Check, publication: &Publication, url: Option<&str>) -> Value 
 /// As a rule for the branch names it.
 fn name(suite: &str) -> String {
     format!("scoregate / {}", line(suite, NAME))
-}
-
-fn line(text: &str, limit: usize) -> String {
-    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let line: String = clean.clone().take(limit).collect();
-    if clean.count() <= limit { line } else { line.chars().take(limit.saturating_sub(1)).chain(['…']).collect() }
 }
 
 fn cancelled(outputs: &Outputs) -> bool {

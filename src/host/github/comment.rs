@@ -9,13 +9,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::api::Api;
-use super::markdown;
-use super::trouble::Trouble;
-use crate::host::{NoVerdict, Outdated};
-use crate::report::{MARKER_START, marker};
+use crate::host::trouble::Trouble;
+use crate::host::{Outdated, body};
+use crate::report::marker;
 
-/// Bytes of a comment's text. GitHub's limit is 65,536 characters; bytes are the strictest count.
-pub const COMMENT_LIMIT: usize = 65_000;
 /// Pages of a hundred comments that are looked through.
 const PAGES: usize = 300;
 
@@ -55,46 +52,6 @@ impl Viewer {
     }
 }
 
-/// Marker and text, within GitHub's limit. Markers inside the text are broken: only the first line may be one.
-pub(crate) fn body(key: &str, text: &str, run_url: Option<&str>) -> String {
-    let marker = marker(key);
-    let text = text.replace(MARKER_START, &MARKER_START.replacen("<!--", "<!- -", 1));
-    let more = match run_url {
-        Some(url) => format!("\n\n_Cut here: the whole report is in the [job summary]({url})._\n"),
-        None => "\n\n_Cut here: the whole report is in the job summary._\n".to_owned(),
-    };
-    let room = COMMENT_LIMIT.saturating_sub(marker.len()).saturating_sub(more.len()).saturating_sub(1);
-    match markdown::cut(&text, room) {
-        None => format!("{marker}\n{text}"),
-        Some(start) => format!("{marker}\n{start}{more}"),
-    }
-}
-
-/// Ends the notice of [`outdated`]; texts cannot hold it, since they are escaped.
-const NOTICE_END: &str = "<!-- scoregate-notice -->";
-
-/// What an earlier run's comment says once a later run came to no verdict: the notice first, then what it said before.
-fn outdated(body: &str, marker: &str, outdated: &Outdated, head: Option<&str>, run_url: Option<&str>) -> String {
-    let lines: Vec<&str> = body.lines().collect();
-    let begins = lines.iter().position(|line| line.trim_end() == marker).map_or(0, |at| at.saturating_add(1));
-    // An earlier notice is replaced.
-    let begins = lines.iter().position(|line| line.trim_end() == NOTICE_END).map_or(begins, |at| at.saturating_add(1));
-    let rest = lines.get(begins..).unwrap_or_default().join("\n");
-    let commit = head.and_then(|sha| sha.get(..10)).map_or_else(String::new, |sha| format!(" of commit {sha}"));
-    let what = match outdated.why {
-        NoVerdict::Cancelled => format!("a later run{commit} was cancelled"),
-        NoVerdict::Stopped { exit_code } => {
-            format!("a later run{commit} could not be evaluated (exit code {exit_code})")
-        }
-    };
-    let log = run_url.map_or_else(String::new, |url| format!(" ([log]({url}))"));
-    let notice =
-        format!("> [!WARNING]\n> ⌛ **Outdated:** {what}{log}. What follows is of an earlier run.\n\n{NOTICE_END}");
-    let room = COMMENT_LIMIT.saturating_sub(marker.len()).saturating_sub(notice.len()).saturating_sub(2);
-    let rest = markdown::cut(&rest, room).unwrap_or(&rest);
-    format!("{marker}\n{notice}\n{rest}")
-}
-
 /// Says in the comment of an earlier run that it is outdated; its address, `None` where there is none, or where a run that began after
 /// this one has updated it already.
 ///
@@ -111,7 +68,8 @@ pub(super) async fn outdate(
     let marker = marker(key);
     let found = ours(api, number, &marker, None).await?;
     let Some(newest) = found.first().filter(|newest| newest.updated_at <= news.since) else { return Ok(None) };
-    let body = outdated(newest.body.as_deref().unwrap_or_default(), &marker, news, head, run_url);
+    let said = newest.body.as_deref().unwrap_or_default();
+    let body = body::outdated(said, Some(&marker), news, head, run_url);
     Ok(Some(update(api, newest.id, &body).await?.html_url))
 }
 

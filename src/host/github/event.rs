@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::domain::{Env, Secret};
 use crate::host::context::{Change, HostContext, HostKind, PullRequest, Settings as HostSettings};
+use crate::host::patience::Patience;
 
-use super::{Patience, Repository, Settings};
+use super::{Repository, Settings};
 
 /// Payloads are at most 25 MB (docs.github.com, "Webhook events and payloads").
 const PAYLOAD_LIMIT: u64 = 32 * 1024 * 1024;
@@ -44,6 +45,7 @@ fn settings(env: &Env, repository: Option<Repository>) -> Settings {
     Settings {
         api_url: env.get("GITHUB_API_URL").unwrap_or("https://api.github.com").trim_end_matches('/').to_owned(),
         repository,
+        server: env.get("GITHUB_SERVER_URL").map(|server| server.trim_end_matches('/').to_owned()),
         token: token.and_then(|value| Secret::new("GITHUB_TOKEN", value).ok()),
         summary_file: env.get("GITHUB_STEP_SUMMARY").map(PathBuf::from),
         output_file: env.get("GITHUB_OUTPUT").map(PathBuf::from),

@@ -5,7 +5,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 
 use super::api::Api;
-use super::trouble::Trouble;
+use crate::host::trouble::Trouble;
 
 /// What the search came to.
 #[derive(Debug)]

@@ -10,23 +10,22 @@ mod check;
 pub(crate) mod comment;
 mod event;
 mod lookup;
-mod markdown;
 pub(crate) mod outputs;
 mod settings;
 pub(crate) mod summary;
 mod trouble;
 
 pub(crate) use event::detect;
-pub(crate) use settings::{Patience, Repository, Settings};
+pub(crate) use settings::{Repository, Settings};
 
-use std::time::Duration;
-
+use super::body;
 use super::context::{HostContext, PullRequest};
-use super::{NoVerdict, Outdated, Publication, Published, Warning};
+use super::trouble::Trouble;
+use super::{FAREWELL, NoVerdict, Outdated, Publication, Published, Warning};
 use crate::domain::Redactor;
 use crate::report::marker;
 use api::Api;
-use trouble::{Task, Trouble};
+use trouble::Task;
 
 /// Shows the publication. Summary first: it needs no permission, and warnings can point to it.
 pub(super) async fn publish(
@@ -94,9 +93,6 @@ enum Shown {
     Nowhere(Option<String>),
 }
 
-/// How long a cancelled run may take to mark an earlier comment: whoever cancels a job waits for its end.
-const FAREWELL: Duration = Duration::from_secs(2);
-
 async fn show_comment(
     settings: &Settings,
     context: &HostContext,
@@ -114,7 +110,7 @@ async fn show_comment(
         Ok(lookup::Found::None(note)) => return Ok(Shown::Nowhere(Some(note))),
         Err(trouble) => return Err(trouble.warning(Task::LookUp, change.fork)),
     };
-    let body = comment::body(key, text, context.run_url.as_deref());
+    let body = body::body(Some(&marker(key)), text, context.run_url.as_deref());
     comment::publish(&mut api, number, &marker(key), &body)
         .await
         .map(Shown::At)

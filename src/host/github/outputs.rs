@@ -28,17 +28,11 @@ pub(super) fn write(file: &Path, outputs: &Outputs, comment_url: Option<&str>) -
 
 /// `passed` is true for a passed verdict only: an inconclusive one may let the job go on, but it is no pass.
 fn render(outputs: &Outputs, comment_url: Option<&str>, delimiter: impl Fn() -> String) -> String {
-    let verdict = match outputs.verdict {
-        Decision::Passed => "passed",
-        Decision::Failed => "failed",
-        Decision::Inconclusive => "inconclusive",
-        Decision::NotEvaluated => "not_evaluated",
-    };
     let passed = outputs.verdict == Decision::Passed && outputs.exit_code == 0;
     let path =
         |path: &Option<std::path::PathBuf>| path.as_deref().and_then(Path::to_str).unwrap_or_default().to_owned();
     let values = [
-        verdict.to_owned(),
+        outputs.verdict.word().to_owned(),
         passed.to_string(),
         outputs.exit_code.to_string(),
         outputs.regressions.to_string(),

@@ -1,9 +1,10 @@
 //! What the runner's variables say, checked.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::domain::Secret;
+use crate::host::patience::Patience;
+use crate::report::SourceLinks;
 
 /// Where to publish and how patiently.
 #[derive(Clone, Debug)]
@@ -11,10 +12,20 @@ pub(crate) struct Settings {
     /// `GITHUB_API_URL`; on a GHES with its path (`https://ghes.example/api/v3`).
     pub(crate) api_url: String,
     pub(crate) repository: Option<Repository>,
+    /// `GITHUB_SERVER_URL`.
+    pub(crate) server: Option<String>,
     pub(crate) token: Option<Secret>,
     pub(crate) summary_file: Option<PathBuf>,
     pub(crate) output_file: Option<PathBuf>,
     pub(crate) patience: Patience,
+}
+
+impl Settings {
+    pub(crate) fn source_links(&self, sha: &str) -> Option<SourceLinks> {
+        let (Repository { owner, name }, server) = (self.repository.as_ref()?, self.server.as_deref()?);
+        // As text: other views of a file have no lines.
+        Some(SourceLinks { before: format!("{server}/{owner}/{name}/blob/{sha}/"), between: "?plain=1#L".to_owned() })
+    }
 }
 
 /// `owner/name`, of characters that need no escape in a path.
@@ -39,33 +50,5 @@ impl Repository {
     /// Do two names mean the same repository? GitHub ignores letter case.
     pub(crate) fn is(&self, full_name: &str) -> bool {
         format!("{}/{}", self.owner, self.name).eq_ignore_ascii_case(full_name)
-    }
-}
-
-/// How long publishing may take. A comment is not worth more.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    /// All waiting of one publication together.
-    pub(crate) budget: Duration,
-    /// Requests sent again, of one publication together: three requests at most where each one fails.
-    pub(crate) resends: u32,
-    /// Where GitHub says "too fast" without saying how long. Its documentation asks for a minute
-    /// (docs.github.com, "Rate limits for the REST API", exceeding the rate limit).
-    pub(crate) unstated: Duration,
-    /// Before the first repetition after a lost answer; doubled for the next.
-    pub(crate) backoff: Duration,
-    /// One request, from connect to last byte.
-    pub(crate) request: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self {
-            budget: Duration::from_secs(60),
-            resends: 2,
-            unstated: Duration::from_secs(60),
-            backoff: Duration::from_secs(1),
-            request: Duration::from_secs(30),
-        }
     }
 }

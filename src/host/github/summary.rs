@@ -4,9 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
-use crate::host::Warning;
-
-use super::markdown;
+use crate::host::{Warning, markdown};
 
 /// Bytes of a step's summary, with what is already there. The runner refuses the whole upload above 1,048,576 (its
 /// `FileCommandManager`), and text that it masks grows (actions/runner#4337), hence the distance.

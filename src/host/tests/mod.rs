@@ -3,10 +3,19 @@
 #[path = "../../../tests/integration/support/fake_github.rs"]
 mod fake_github;
 
+#[path = "../../../tests/integration/support/fake_azure.rs"]
+mod fake_azure;
+#[path = "../../../tests/integration/support/fake_gitlab.rs"]
+mod fake_gitlab;
+#[path = "../../../tests/integration/support/fake_server.rs"]
+mod fake_server;
+
+mod azure;
 mod change;
 mod check;
 mod comment;
 mod files;
+mod gitlab;
 mod refusal;
 
 use std::path::Path;
@@ -47,6 +56,7 @@ fn publication(text: &str) -> Publication {
     Publication {
         key: "support-rag".to_owned(),
         comment_markdown: Some(text.to_owned()),
+        standing: Standing::Open,
         outdated: None,
         summary_markdown: format!("# Summary\n\n{text}\n"),
         annotations: Vec::new(),
@@ -57,6 +67,7 @@ fn publication(text: &str) -> Publication {
             junit_path: Some("scoregate-out/junit.xml".into()),
             summary_path: Some("scoregate-out/summary.md".into()),
         },
+        tests: true,
         check: None,
     }
 }
@@ -66,7 +77,13 @@ fn client() -> reqwest::Client {
     let _installed_by_another_test = rustls::crypto::ring::default_provider().install_default();
     let roots =
         webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().filter_map(|der| reqwest::Certificate::from_der(der).ok());
-    reqwest::Client::builder().pool_max_idle_per_host(0).tls_certs_merge(roots).no_proxy().build().unwrap()
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .pool_max_idle_per_host(0)
+        .tls_certs_merge(roots)
+        .no_proxy()
+        .build()
+        .unwrap()
 }
 
 /// One job: its folder, what was published, and how long it took.
@@ -100,8 +117,12 @@ impl Job {
 }
 
 fn quick(context: &mut HostContext) {
-    let Settings::GitHub(settings) = &mut context.settings;
-    settings.patience.backoff = Duration::from_millis(10);
+    let patience = match &mut context.settings {
+        Settings::GitHub(settings) => &mut settings.patience,
+        Settings::Azure(settings) => &mut settings.patience,
+        Settings::GitLab(settings) => &mut settings.patience,
+    };
+    patience.backoff = Duration::from_millis(10);
 }
 
 fn run(github: &FakeGithub, publication: &Publication) -> Job {

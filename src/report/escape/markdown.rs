@@ -2,7 +2,8 @@
 //!
 //! Rules: GFM 0.29 (CommonMark's escapes, section 6.1; tables, strikethrough, autolinks) and what GitHub does to the rendered text
 //! afterwards: mentions, issue and commit references, emoji codes, mathematics. Those look at the text after entities are
-//! decoded, so they are broken by a zero-width space, as Dependabot and Renovate do it.
+//! decoded, so they are broken by a zero-width space, as Dependabot and Renovate do it. GitLab's references (docs.gitlab.com, "GitLab
+//! Flavored Markdown") and Azure DevOps' (`!12`, `#12`, `@<id>`) are broken alike.
 
 use std::fmt;
 
@@ -40,6 +41,14 @@ pub(crate) fn markdown(text: &Clean) -> MarkdownText {
 fn character_of(escaped: &mut String, before: &[char], character: char, rest: &[char]) {
     let (last, next) = (before.last().copied(), rest.first().copied());
     match character {
+        // GitLab's epics, milestones, labels and merge requests (also Azure's pull requests).
+        '&' if next.is_some_and(|c| c.is_ascii_digit()) => escaped.extend(["&amp;", BREAK]),
+        '!' if next.is_some_and(|c| c.is_ascii_digit()) => escaped.extend(["!", BREAK]),
+        '%' if next.is_some_and(|c| c.is_alphanumeric() || c == '"') => escaped.extend(["%", BREAK]),
+        '~' if last != Some('~') && next.is_some_and(|c| c.is_alphanumeric() || c == '"') => {
+            escaped.extend(["\\~", BREAK])
+        }
+        '$' if next.is_some_and(|c| c.is_ascii_digit()) => escaped.extend(["&#36;", BREAK]),
         '&' => escaped.push_str("&amp;"),
         '<' => escaped.push_str("&lt;"),
         '>' => escaped.push_str("&gt;"),
@@ -118,6 +127,10 @@ mod tests {
         assert_eq!(shown("@a #1 GH-5"), "@&#8203;a #&#8203;1 GH-&#8203;5");
         assert_eq!(shown("https://x www.x"), "https:&#8203;//x www&#8203;.x");
         assert_eq!(shown(":tada: 12:30 0123456789abcdef"), ":&#8203;tada: 12:30 012345&#8203;6789ab&#8203;cdef");
+        assert_eq!(
+            shown("!12 %3 ~bug $5 &7 50% a & b!"),
+            "!&#8203;12 %&#8203;3 \\~&#8203;bug &#36;&#8203;5 &amp;&#8203;7 50% a &amp; b!"
+        );
         assert_eq!(shown("/approve"), "&#47;approve");
         assert_eq!(shown("<!-- scoregate:x -->"), "&lt;!-- scoregate:x --&gt;");
     }

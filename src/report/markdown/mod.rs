@@ -14,6 +14,7 @@ use std::io::{self, Write};
 
 use super::clean::{Clean, Cleaner};
 use super::escape::markdown;
+use super::links::Links;
 use super::settings::ReportSettings;
 use super::view::View;
 use crate::domain::Decision;
@@ -53,26 +54,27 @@ impl Size {
 
 /// With the marker that finds the comment again as its first line.
 pub(super) fn comment(view: &View<'_>, _settings: &ReportSettings, out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "{}\n{}", marker(&view.comment_key()), text(view, Size::Comment))
+    write!(out, "{}\n{}", marker(&view.comment_key()), text(view, Size::Comment, &Links::default()))
 }
 
 pub(super) fn summary(view: &View<'_>, _settings: &ReportSettings, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(text(view, Size::Summary(SUMMARY)).as_bytes())
+    out.write_all(text(view, Size::Summary(SUMMARY), &Links::default()).as_bytes())
 }
 
 /// The document without a marker.
-pub(super) fn text(view: &View<'_>, size: Size) -> String {
+pub(super) fn text(view: &View<'_>, size: Size, links: &Links) -> String {
     let limit = size.limit();
     // What must not be missing is made first, and its room kept.
-    let (next, end) = (advice(view), format!("{}{}", notes(view), footer(view)));
+    let (next, end) = (advice(view), format!("{}{}", notes(view), footer(view, links)));
     let mut doc = Budget::new(limit.saturating_sub(next.len() + end.len()));
     doc.add(&head(view));
     let share = limit / 4;
     doc.section(sections::TABLE, &rule_rows(view), "\n", 0, "rules", share);
     doc.add(&sections::legend(view));
+    doc.add(&sections::history(view));
     doc.section("", &explanations(view), "\n", 0, "explanations", share);
     doc.section(&format!("{}{}", list("Tags"), sections::TAGS), &sections::tag_rows(view), CLOSE, 0, "lines", share);
-    let worse = case_rows(&view.broken, size.excerpt());
+    let worse = case_rows(&view.broken, size.excerpt(), links);
     let title = format!("{}: {}", view.broken_title(), view.broken.len() + view.broken_more);
     let open = view.verdict.decision != Decision::Passed || view.broken.iter().any(|shown| shown.decisive);
     doc.section(&folded(&title, open), &worse, CLOSE, view.broken_more, "cases", share);
@@ -87,7 +89,7 @@ pub(super) fn text(view: &View<'_>, size: Size) -> String {
         "kinds",
         share,
     );
-    let better = case_rows(&view.fixed, size.excerpt());
+    let better = case_rows(&view.fixed, size.excerpt(), links);
     let title = format!("Cases that got better: {}", view.fixed.len() + view.fixed_more);
     doc.section(&folded(&title, false), &better, CLOSE, view.fixed_more, "cases", share);
     doc.section(&format!("{}{}", list("All numbers"), sections::NUMBERS), &numbers(view), CLOSE, 0, "rules", share);

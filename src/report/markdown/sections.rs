@@ -6,6 +6,7 @@ use super::shown;
 use crate::domain::{Decision, SliceLine};
 use crate::report::change;
 use crate::report::clean::Clean;
+use crate::report::links::Links;
 use crate::report::view::{Row, Shown, View, spec_of};
 use crate::report::word::Mark;
 use crate::text::number::{NONE, count, p_value, pair, score};
@@ -97,6 +98,13 @@ pub(super) fn legend(view: &View<'_>) -> String {
     if parts.is_empty() { String::new() } else { format!("<sub>{}</sub>\n\n", parts.join(" ")) }
 }
 
+/// Where the levels come from.
+pub(super) fn history(view: &View<'_>) -> String {
+    view.history
+        .as_ref()
+        .map_or_else(String::new, |line| format!("<sub>Accepted runs, oldest first: {line}.</sub>\n\n"))
+}
+
 /// Why, for each rule that did not simply hold.
 pub(super) fn explanations(view: &View<'_>) -> Vec<String> {
     let mut said: Vec<&Clean> = Vec::new();
@@ -120,11 +128,11 @@ pub(super) fn quiet(view: &View<'_>) -> Vec<String> {
 }
 
 /// One row a case: what moved, what was asked, the old answer beside the new.
-pub(super) fn case_rows(cases: &[Shown], excerpt: usize) -> Vec<String> {
-    cases.iter().map(|case| case_row(case, excerpt)).collect()
+pub(super) fn case_rows(cases: &[Shown], excerpt: usize, links: &Links) -> Vec<String> {
+    cases.iter().map(|case| case_row(case, excerpt, links)).collect()
 }
 
-fn case_row(case: &Shown, excerpt: usize) -> String {
+fn case_row(case: &Shown, excerpt: usize, links: &Links) -> String {
     let target = case.target.as_ref().map(|target| format!(" ({})", shown(&target.cut(40)))).unwrap_or_default();
     let mut name = format!("case **{}**{target}", shown(&case.case.cut(100)));
     for one in case.moves.iter().take(8) {
@@ -134,7 +142,11 @@ fn case_row(case: &Shown, excerpt: usize) -> String {
         let _ = write!(name, "<br>• {} more metrics", case.moves.len() - 8);
     }
     if let Some(place) = &case.place_text {
-        let _ = write!(name, "<br><sub>at {}</sub>", shown(&place.cut(120)));
+        let words = shown(&place.cut(120));
+        let _ = match case.place.as_ref().and_then(|place| links.at(place)) {
+            Some(address) => write!(name, "<br><sub>at [{words}]({address})</sub>"),
+            None => write!(name, "<br><sub>at {words}</sub>"),
+        };
     }
     let mut question = quoted(case.question.as_ref(), excerpt);
     if let Some(reference) = &case.reference {
@@ -219,7 +231,7 @@ pub(super) fn notes(view: &View<'_>) -> String {
 }
 
 /// What it took, and what it was compared with.
-pub(super) fn footer(view: &View<'_>) -> String {
+pub(super) fn footer(view: &View<'_>, links: &Links) -> String {
     let mut parts = vec![view.totals.calls.clone()];
     parts.extend(view.totals.spent.clone());
     if let Some(baseline) = &view.verdict.baseline {
@@ -233,5 +245,6 @@ pub(super) fn footer(view: &View<'_>) -> String {
     if !view.run.header.tool.is_empty() {
         parts.push(format!("scoregate {}", shown(&view.cleaner.line(&view.run.header.tool, 30))));
     }
+    parts.extend(links.run().map(|address| format!("[the run with all its reports]({address})")));
     format!("<sub>{}</sub>\n", parts.join(" · "))
 }

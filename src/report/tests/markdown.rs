@@ -189,7 +189,7 @@ fn a_hundred_thousand_rules_still_fit() {
 fn a_summary_fits_the_room_that_is_left() {
     let sample = crate::report::samples::hostile();
     for room in [30_000, 60_000, 500_000] {
-        let text = crate::report::summary_markdown(&sample.view(), room);
+        let text = crate::report::summary_markdown(&sample.view(), room, &crate::report::Links::default());
         assert!(text.len() <= room, "{} of {room}", text.len());
         check(&text);
     }

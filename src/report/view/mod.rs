@@ -3,6 +3,7 @@
 //! Texts are read for the cases that are shown in detail, so memory grows with these and not with the run.
 
 mod advice;
+mod history;
 mod row;
 mod shown;
 mod totals;
@@ -49,6 +50,10 @@ pub struct View<'a> {
     /// What to do next, the first thing first.
     pub advice: Vec<Clean>,
     pub totals: Totals,
+    /// Levels of the accepted runs and of this one, in Markdown.
+    pub(crate) history: Option<String>,
+    /// The suite's file as the repository has it, where that is known.
+    pub suite_file: Option<String>,
     pub cleaner: Cleaner,
     pub(crate) texts: Option<&'a dyn TextSource>,
 }
@@ -87,6 +92,8 @@ impl<'a> View<'a> {
             notes: verdict.notes.iter().map(|note| cleaner.line(note, PARAGRAPH)).collect(),
             advice,
             totals: totals::totals(run, verdict),
+            history: history::history(verdict, baseline, &cleaner),
+            suite_file: None,
             cleaner,
             texts,
         }

@@ -1,0 +1,82 @@
+//! The verdict as a status of the commit, which stands beside the pipeline's jobs. API: docs.gitlab.com, "Commits API", set the status.
+//!
+//! A status knows one form here, so both of ours are it.
+
+use serde_json::json;
+
+use super::api::{Api, Task, warning};
+use super::{Settings, line};
+use crate::domain::Decision;
+use crate::host::context::HostContext;
+use crate::host::trouble::Trouble;
+use crate::host::{FAREWELL, Outputs, Publication, Warning};
+
+/// Characters of a line, and of a name.
+const DESCRIPTION: usize = 200;
+const NAME: usize = 200;
+
+/// Shows the verdict beside the commit, where that is wanted.
+///
+/// # Errors
+/// A warning where it was wanted and could not be done.
+pub(super) async fn show(
+    settings: &Settings,
+    context: &HostContext,
+    publication: &Publication,
+    client: Result<reqwest::Client, String>,
+) -> Result<(), Warning> {
+    let Some(check) = &publication.check else { return Ok(()) };
+    let Some(sha) = context.change.head_sha.as_deref() else {
+        return Err(Warning::new("no commit status: CI_COMMIT_SHA names no commit")
+            .with_help("Leave it as the runner sets it."));
+    };
+    // The pipeline's own project: a fork's commit is in the fork.
+    let mut api =
+        Api::new(settings, settings.own_project, client).map_err(|unable| unable.for_what("no commit status"))?;
+    let mut body = json!({
+        "state": state(&publication.outputs),
+        "name": format!("scoregate / {}", line(&publication.key, NAME)),
+        "description": line(&check.title, DESCRIPTION),
+    });
+    if let Some(url) = &context.run_url {
+        body["target_url"] = json!(url);
+    }
+    let path = api.path(&format!("statuses/{sha}"));
+    let sent = api.rest.set(&path, &body);
+    let done = if matches!(publication.outputs.exit_code, 130 | 143) {
+        let late = || Trouble::Lost { message: format!("none within {} s", FAREWELL.as_secs()) };
+        tokio::time::timeout(FAREWELL, sent).await.unwrap_or_else(|_| Err(late()))
+    } else {
+        sent.await
+    };
+    match done {
+        // It says so already.
+        Err(Trouble::Refused { status: 400, message }) if message.contains("Cannot transition status") => Ok(()),
+        done => done.map_err(|trouble| warning(&trouble, Task::Status, context.change.fork)),
+    }
+}
+
+/// What the job's exit code says, never more: the line says where the evidence does not suffice.
+fn state(outputs: &Outputs) -> &'static str {
+    match (outputs.verdict, outputs.exit_code) {
+        (_, 130 | 143) => "canceled",
+        (Decision::Passed | Decision::Inconclusive, 0) => "success",
+        (Decision::Passed | Decision::Inconclusive | Decision::Failed | Decision::NotEvaluated, _) => "failed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_code_0_of_a_verdict_is_a_success() {
+        for verdict in [Decision::Passed, Decision::Failed, Decision::Inconclusive, Decision::NotEvaluated] {
+            for exit_code in 0..=u8::MAX {
+                let outputs = Outputs { verdict, exit_code, regressions: 0, junit_path: None, summary_path: None };
+                let fine = matches!(verdict, Decision::Passed | Decision::Inconclusive) && exit_code == 0;
+                assert_eq!(state(&outputs) == "success", fine, "{verdict:?} {exit_code}");
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! How a metric's level came to be what it is: one number for each accepted run, then this one.
+
+use crate::domain::{Baseline, Comparison, RuleKind, Severity, Verdict};
+use crate::report::clean::Cleaner;
+use crate::text::number;
+
+/// Metrics that are shown: those that do most to the build come first.
+const MOST: usize = 3;
+/// Characters of a metric's name.
+const NAME: usize = 60;
+
+/// One line; `None` where the baseline is of fewer than two runs, whose numbers stand in the table already.
+pub(super) fn history(verdict: &Verdict, baseline: Option<&Baseline>, cleaner: &Cleaner) -> Option<String> {
+    let baseline = baseline.filter(|baseline| baseline.runs.len() >= 2)?;
+    let compared = |rule: &&Comparison| {
+        matches!(rule.rule, RuleKind::NotWorse | RuleKind::MaxDrop) && rule.slice.is_none() && rule.current.is_some()
+    };
+    let mut rules: Vec<&Comparison> = verdict.rules.iter().filter(compared).collect();
+    rules.sort_by_key(|rule| match rule.severity {
+        Severity::Fail => 0,
+        Severity::Block => 1,
+        Severity::Warn => 2,
+        Severity::Ok => 3,
+    });
+    let lines: Vec<String> = rules.iter().filter_map(|rule| of_rule(rule, baseline, cleaner)).take(MOST).collect();
+    (!lines.is_empty()).then(|| lines.join(" · "))
+}
+
+/// `recall 0.81, 0.82, 0.80, now 0.74`.
+fn of_rule(rule: &Comparison, baseline: &Baseline, cleaner: &Cleaner) -> Option<String> {
+    let mean_of = |run: usize| {
+        let (mut sum, mut cases) = (0.0, 0_u32);
+        for case in baseline.cases.iter().filter(|case| case.target == rule.target) {
+            let trials =
+                case.scores.get(&rule.metric).and_then(|runs| runs.get(run)).filter(|trials| !trials.is_empty());
+            if let Some(trials) = trials {
+                sum += trials.iter().sum::<f64>() / trials.len() as f64;
+                cases += 1;
+            }
+        }
+        (cases > 0).then(|| sum / f64::from(cases))
+    };
+    let before: Vec<String> = (0..baseline.runs.len()).filter_map(mean_of).map(number::score).collect();
+    let metric = crate::report::escape::markdown(&cleaner.line(&rule.metric, NAME));
+    (before.len() >= 2).then_some(())?;
+    Some(format!("{metric} {}, now {}", before.join(", "), number::score(rule.current?)))
+}

@@ -36,6 +36,7 @@ mod response_relevancy;
 mod rival;
 mod rubric;
 mod settings;
+mod shape;
 mod sheet;
 mod steps;
 mod talk;

@@ -14,9 +14,10 @@ use super::form::{Form, YES_OR_NO};
 use super::guard::{code, copied, speaks_to_the_judge};
 use super::prompt::{fill, shown};
 use super::reading::{Grade, JudgeReading, read_pack};
+use super::shape::pack_form;
 use super::talk::Asking;
 use crate::domain::{Digest, FailureKind, Measurement, Side, Spent};
-use crate::net::{Purpose, Rejection, Response, Transport, exchange};
+use crate::net::{Call, Purpose, Rejection, Response, Transport, exchange};
 use crate::provider::{ChatRequest, Message, Role};
 
 const PACK: &str = include_str!("prompts/pack.txt");
@@ -132,11 +133,12 @@ impl Judge {
             purpose: Purpose::Judge,
             deadlines: self.talk.deadlines,
             what: self.pack_name(items),
+            form: Some(pack_form(grade)),
         };
         let call = self.talk.model.chat.call(&request);
         let seen = Mutex::new(Spent::default());
         let result = exchange(transport, &call, |response| {
-            let read = self.look_at_pack(items, grade, response);
+            let read = self.look_at_pack((items, grade), &call, response);
             let spent = match &read {
                 Ok((_, spent)) => *spent,
                 Err(rejection) => rejection.spent,
@@ -165,11 +167,11 @@ impl Judge {
     /// Every complete reply is paid for and kept, whatever it says: what it does not say is asked alone, in a later run too.
     fn look_at_pack(
         &self,
-        items: &[Item<'_>],
-        grade: &Grade,
+        (items, grade): (&[Item<'_>], &Grade),
+        call: &Call,
         response: &Response,
     ) -> Result<(Vec<Option<JudgeReading>>, Spent), Rejection> {
-        let reply = self.talk.model.chat.read(response)?;
+        let reply = self.talk.model.chat.read(call, response)?;
         let codes: Vec<String> = items.iter().map(|item| item.code.clone()).collect();
         let said = match read_pack(grade, &reply.text, &codes) {
             Err(_) => vec![None; items.len()],
@@ -239,6 +241,7 @@ pub(in crate::evaluator) fn may_do_better_alone(kind: FailureKind) -> bool {
         FailureKind::Timeout
         | FailureKind::Truncated
         | FailureKind::BadRequest
+        | FailureKind::TooLong
         | FailureKind::Malformed
         | FailureKind::Empty
         | FailureKind::Filtered

@@ -12,10 +12,12 @@ use super::form::{Form, YES_OR_NO};
 use super::guard::{code, flags};
 use super::pack::pack_demand;
 use super::reading::{Grade, JudgeReading, Unusable, Why, read_list, read_pack};
+use super::shape::{list_form, pack_form};
 use super::sheet::Sheet;
 use super::talk::{Asking, Question, Talk, Took};
 use crate::domain::{Digest, Failure, FailureKind, Measurement, Reading, ScoreKind};
 use crate::net::{BoxFuture, Transport};
+use crate::provider::{Message, ReplyForm};
 
 const LIST: &str = include_str!("prompts/contract_list.txt");
 const ITEMS: &str = include_str!("prompts/items.txt");
@@ -114,7 +116,7 @@ impl Conversation<'_> {
     /// A list of texts.
     pub(super) async fn list(&self, sheet: Sheet<'_>) -> Result<Vec<String>, Stop> {
         let demand = LIST.trim_end();
-        self.ask((sheet.messages(demand), demand), &read_list).await
+        self.ask((sheet.messages(demand), demand, list_form()), &read_list).await
     }
 
     /// One verdict in `form`.
@@ -150,12 +152,12 @@ impl Conversation<'_> {
         let read = |reply: &str| -> Result<Vec<JudgeReading>, Unusable> {
             read_pack(&grade, reply, &codes)?.into_iter().collect()
         };
-        self.ask((sheet.messages(&demand), &demand), &read).await
+        self.ask((sheet.messages(&demand), &demand, pack_form(&grade)), &read).await
     }
 
     async fn ask<T: Send>(
         &self,
-        question: (Vec<crate::provider::Message>, &str),
+        question: (Vec<Message>, &str, ReplyForm),
         read: &(dyn Fn(&str) -> Result<T, Unusable> + Send + Sync),
     ) -> Result<T, Stop> {
         let mut took = Took::default();

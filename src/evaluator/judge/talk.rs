@@ -11,8 +11,8 @@ use super::guard::{code, copied, speaks_to_the_judge};
 use super::prompt::fill;
 use super::reading::{JudgeReading, Unusable, Why, read};
 use crate::domain::{Failure, FailureKind, Measurement, MetricName, RetryClass, Side, Spent};
-use crate::net::{Deadlines, Purpose, Rejection, Response, Route, Transport, exchange};
-use crate::provider::{ChatRequest, Message, Model, Role};
+use crate::net::{Call, Deadlines, Purpose, Rejection, Response, Route, Transport, exchange};
+use crate::provider::{ChatRequest, Message, Model, ReplyForm, Role};
 
 pub(super) const REPAIR: &str = include_str!("prompts/repair.txt");
 
@@ -59,6 +59,8 @@ struct Request<'a, T> {
     messages: Vec<Message>,
     read: &'a (dyn Fn(&str) -> Result<T, Unusable> + Send + Sync),
     asking: Asking,
+    /// Of a reply in JSON.
+    form: Option<ReplyForm>,
 }
 
 /// What one call came to.
@@ -107,7 +109,8 @@ impl Talk {
         };
         let sent = messages(&demand.text);
         let read = reader(demand.contract);
-        let first = self.once(Request { subject, messages: sent.clone(), read: &read, asking }, transport).await;
+        let first =
+            self.once(Request { subject, messages: sent.clone(), read: &read, asking, form: None }, transport).await;
         took.add(&first);
         let (failure, why) = match settled(subject, first) {
             Ok(Ok(said)) => return Ok((said, false)),
@@ -118,20 +121,22 @@ impl Talk {
         let again = if doubtful { form.coded(code(texts.iter().copied())) } else { form.demand() };
         let sent = [sent, repair(&failure, why, &again.text).to_vec()].concat();
         let read = reader(again.contract);
-        let request = Request { subject, messages: sent, read: &read, asking: Asking::Again };
+        let request = Request { subject, messages: sent, read: &read, asking: Asking::Again, form: None };
         self.second(request, failure, transport, took).await
     }
 
-    /// As [`verdict`](Self::verdict), for replies that hold more than one; `demand` says how to reply, and `read` reads it.
+    /// As [`verdict`](Self::verdict), for replies in JSON that hold more than one; `demand` says how to reply, as `form` does to the service,
+    /// and `read` reads it.
     pub(super) async fn ask<T: Send>(
         &self,
         subject: Subject<'_>,
-        (messages, demand): (Vec<Message>, &str),
+        (messages, demand, form): (Vec<Message>, &str, ReplyForm),
         read: &(dyn Fn(&str) -> Result<T, Unusable> + Send + Sync),
         transport: &dyn Transport,
         took: &mut Took,
     ) -> Result<(T, bool), Measurement> {
-        let request = Request { subject, messages: messages.clone(), read, asking: Asking::First };
+        let form = Some(form);
+        let request = Request { subject, messages: messages.clone(), read, asking: Asking::First, form: form.clone() };
         let first = self.once(request, transport).await;
         took.add(&first);
         let (failure, why) = match settled(subject, first) {
@@ -140,7 +145,7 @@ impl Talk {
             Err(measurement) => return Err(measurement),
         };
         let sent = [messages, repair(&failure, why, demand).to_vec()].concat();
-        let request = Request { subject, messages: sent, read, asking: Asking::Again };
+        let request = Request { subject, messages: sent, read, asking: Asking::Again, form };
         self.second(request, failure, transport, took).await
     }
 
@@ -162,13 +167,14 @@ impl Talk {
     }
 
     async fn once<T: Send>(&self, request: Request<'_, T>, transport: &dyn Transport) -> Try<T> {
-        let Request { subject, messages, read, asking } = request;
+        let Request { subject, messages, read, asking, form } = request;
         let asked = ChatRequest {
             messages,
             trial: subject.trial,
             purpose: Purpose::Judge,
             deadlines: self.deadlines,
             what: format!("{} of case {}", self.metric, subject.case.id),
+            form,
         };
         let mut call = self.model.chat.call(&asked);
         if asking == Asking::Again {
@@ -177,7 +183,7 @@ impl Talk {
         }
         let seen = Mutex::new(Seen::default());
         let result = exchange(transport, &call, |response| {
-            let (now, result) = self.look(read, response);
+            let (now, result) = self.look(read, &call, response);
             let spent = now.spent;
             *seen.lock().unwrap_or_else(PoisonError::into_inner) = now;
             result.map(|said| (said, spent))
@@ -204,13 +210,15 @@ impl Talk {
     fn look<T>(
         &self,
         read: &(dyn Fn(&str) -> Result<T, Unusable> + Send + Sync),
+        call: &Call,
         response: &Response,
     ) -> (Seen, Result<T, Rejection>) {
-        let reply = match self.model.chat.read(response) {
+        let reply = match self.model.chat.read(call, response) {
             Ok(reply) => reply,
             Err(rejection) => {
-                let unusable =
-                    (rejection.class == RetryClass::Unusable).then(|| (rejection.kind, why_of_rejection(&rejection)));
+                // A prompt that was cut would be cut again.
+                let is_reply = rejection.class == RetryClass::Unusable && rejection.kind != FailureKind::TooLong;
+                let unusable = is_reply.then(|| (rejection.kind, why_of_rejection(&rejection)));
                 return (Seen { spent: rejection.spent, unusable }, Err(rejection));
             }
         };

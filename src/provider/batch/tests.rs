@@ -51,7 +51,7 @@ fn access(dialect: Dialect) -> Access {
 
 fn openai() -> OpenAiBatches {
     let url = Url::parse("http://h.test/v1/chat/completions?x=1").unwrap();
-    OpenAiBatches::new(&url, access(Dialect::OpenAi), PATIENCE)
+    OpenAiBatches::new(&url, "/chat/completions", access(Dialect::OpenAi), PATIENCE)
 }
 
 fn anthropic() -> AnthropicBatches {

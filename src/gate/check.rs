@@ -1,13 +1,16 @@
 //! The checks of a policy: all problems at once, each at its place.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::policy::{MetricPolicy, Sequential, SlicePolicy};
-use super::settings::{KindSetting, MetricSettings, ModeSetting, SequentialSettings, SliceSettings};
+use super::settings::{
+    CalibrationSettings, KindSetting, MetricSettings, ModeSetting, PassRateSettings, SequentialSettings, SliceSettings,
+};
 use super::trials::TrialsRule;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{MetricSpec, ScoreKind};
-use crate::stats::decimal;
+use crate::stats::{JudgeRates, decimal};
 use crate::suite::Block;
 
 /// Collects the problems of one gate section.
@@ -246,6 +249,22 @@ impl<'b> Checker<'b> {
         }
     }
 
+    /// The judge's rates on labelled cases; they have to say something about the others.
+    pub(super) fn calibration(&mut self, at: &str, rate: Option<&PassRateSettings>) -> Option<JudgeRates> {
+        let CalibrationSettings { both_pass, judge_only, people_only, both_fail } = rate?.calibration?;
+        let (good, bad) = (both_pass.saturating_add(people_only), both_fail.saturating_add(judge_only));
+        let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        let rates = JudgeRates { sensitivity: share(both_pass, good), good, specificity: share(both_fail, bad), bad };
+        if good == 0 || bad == 0 || rates.sensitivity + rates.specificity <= 1.0 {
+            let message =
+                "the judge told good from bad no better than chance on the labelled cases, or one kind is not there";
+            let help = "label more cases, or use a better judge: a rate cannot be corrected by one that says nothing";
+            self.push(&format!("{at}/pass_rate/calibration"), "useless-calibration", message, help);
+            return None;
+        }
+        Some(rates)
+    }
+
     fn pass_rate(
         &mut self,
         at: &str,
@@ -275,4 +294,19 @@ fn shown(kind: ScoreKind) -> String {
         ScoreKind::Ordinal { lo, hi } => format!("ordinal {lo} to {hi}"),
         ScoreKind::Continuous { lo, hi } => format!("continuous {lo} to {hi}"),
     }
+}
+
+/// `30d`, `12h`, `45m`, `2w`.
+pub(super) fn duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let unit = text.chars().last()?;
+    let seconds = match unit {
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        'w' => 604_800,
+        _ => return None,
+    };
+    let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+    number.checked_mul(seconds).map(Duration::from_secs)
 }

@@ -12,6 +12,7 @@ mod broken;
 mod canary;
 mod check;
 mod comparable;
+mod duels;
 mod estimate;
 mod explain;
 mod failed;

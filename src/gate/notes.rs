@@ -1,6 +1,7 @@
 //! What a reader must know beside the rules: tolerances in use, what the comparison cannot promise, what changed in the cases.
 
 use super::BaselineState;
+use super::comparable::other_judges;
 use super::must_pass::{ATTEMPTS, selected, value_passes};
 use super::not_worse::Compared;
 use super::policy::{MetricPolicy, Missing};
@@ -32,6 +33,7 @@ pub(crate) fn all(
     notes.extend(cases(scene));
     notes.extend(looks.map(followed));
     notes.extend(trials(scene, compared));
+    notes.extend(super::duels::notes(scene));
     notes.extend(detectable(findings));
     notes.extend(composition(scene, compared));
     notes.extend(of_slices(scene, compared, slices));
@@ -174,6 +176,9 @@ fn of_baseline(scene: &Scene<'_>, findings: &[Finding]) -> Vec<String> {
         .collect();
     changed.dedup();
     notes.extend(changed.into_iter().map(|phrase| format!("not comparable: {phrase}")));
+    notes.extend(
+        other_judges(scene.run, reference.baseline).into_iter().map(|change| format!("not comparable: {change}")),
+    );
     let unknown: Vec<&str> = scene
         .metrics
         .iter()

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::check::Checker;
+use super::check::{Checker, duration};
 use super::quarantine::Quarantine;
 pub use super::settings::Missing;
 use super::settings::{
@@ -18,6 +18,7 @@ use super::settings::{
 use super::trials::TrialsRule;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Digest, Direction, MetricName, MetricSpec, ScoreKind};
+use crate::stats::JudgeRates;
 use crate::suite::{Block, Draft};
 
 /// Runs that a comparison uses where the suite does not say (statistics §1.5).
@@ -138,6 +139,8 @@ pub(crate) struct MetricPolicy {
     pub(crate) mode: ModeSetting,
     pub(crate) trials: TrialsRule,
     pub(crate) pass_rate: Option<f64>,
+    /// `pass_rate` is asked of the rate corrected by these.
+    pub(crate) calibration: Option<JudgeRates>,
     pub(crate) case_min: Option<f64>,
     pub(crate) case_max: Option<f64>,
     pub(crate) percentile: Option<Percentile>,
@@ -166,6 +169,7 @@ impl Default for MetricPolicy {
             mode: ModeSetting::Confident,
             trials: TrialsRule::Mean,
             pass_rate: None,
+            calibration: None,
             case_min: None,
             case_max: None,
             percentile: None,
@@ -434,21 +438,6 @@ impl BaselinePolicy {
     }
 }
 
-/// `30d`, `12h`, `45m`, `2w`.
-fn duration(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let unit = text.chars().last()?;
-    let seconds = match unit {
-        'm' => 60,
-        'h' => 3600,
-        'd' => 86_400,
-        'w' => 604_800,
-        _ => return None,
-    };
-    let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
-    number.checked_mul(seconds).map(Duration::from_secs)
-}
-
 impl MetricPolicy {
     fn checked(name: &str, settings: &MetricSettings, known: &[MetricSpec], checker: &mut Checker<'_>) -> Self {
         let at = format!("/metrics/{}", name.replace('~', "~0").replace('/', "~1"));
@@ -470,6 +459,7 @@ impl MetricPolicy {
             mode: settings.mode.unwrap_or_default(),
             trials: checker.trials(&at, settings),
             pass_rate: settings.pass_rate.as_ref().and_then(|rate| rate.min),
+            calibration: checker.calibration(&at, settings.pass_rate.as_ref()),
             case_min: settings.case_min,
             case_max: settings.case_max,
             percentile: settings.percentile.as_ref().and_then(|percentile| {

@@ -192,6 +192,7 @@ pub(super) fn blank() -> Sample {
             date: None,
             by: None,
             trials: 1,
+            ..BaselineRun::default()
         }],
         base: None,
         metrics: header.metrics.clone(),

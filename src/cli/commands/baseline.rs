@@ -131,7 +131,7 @@ fn update(results: &Path, to: Option<&str>, suite: &Path, add: bool, env: &Env) 
     }
     let texts = Texts::open(results)?;
     let by = env.get("GITHUB_ACTOR").or_else(|| env.get("BUILD_REQUESTEDFOR")).or_else(|| env.get("GITLAB_USER_LOGIN"));
-    let accepted = BaselineRun { by: by.map(str::to_owned), ..BaselineRun::of(&run.header) };
+    let accepted = BaselineRun { by: by.map(str::to_owned), ..BaselineRun::of(&run) };
     let newest = accept(&run, accepted, Some(&texts))?;
     let place = destination(to, suite, &run.header, env)?;
     // What is read here must be what is replaced.

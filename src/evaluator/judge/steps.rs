@@ -14,7 +14,7 @@ use super::pack::pack_demand;
 use super::reading::{Grade, JudgeReading, Unusable, Why, read_list, read_pack};
 use super::shape::{list_form, pack_form};
 use super::sheet::Sheet;
-use super::talk::{Asking, Question, Talk, Took};
+use super::talk::{Asking, Question, Talk, Took, given_by};
 use crate::domain::{Digest, Failure, FailureKind, Measurement, Reading, ScoreKind};
 use crate::net::{BoxFuture, Transport};
 use crate::provider::{Message, ReplyForm};
@@ -64,7 +64,7 @@ impl Stepped {
             repaired: Mutex::default(),
         };
         let found = self.steps.find(&talk).await;
-        let (took, repaired) = (*talk.took(), *talk.repaired.lock().unwrap_or_else(PoisonError::into_inner));
+        let (took, repaired) = (talk.took().clone(), *talk.repaired.lock().unwrap_or_else(PoisonError::into_inner));
         let measurement = match found {
             Ok(found) => finish(self.reading(found.value).map(|mut reading| {
                 reading.reason = found.reason;
@@ -74,8 +74,8 @@ impl Stepped {
             })),
             Err(stop) => *stop,
         };
-        let Took { spent, attempts, repairs } = took;
-        Asked { measurement, spent, attempts, repairs }
+        let Took { spent, attempts, repairs, models } = took;
+        Asked { measurement: given_by(measurement, &models), spent, attempts, repairs }
     }
 
     fn reading(&self, value: f64) -> Result<Reading, Failure> {
@@ -110,6 +110,7 @@ impl Conversation<'_> {
         sum.spent += took.spent;
         sum.attempts = sum.attempts.saturating_add(took.attempts);
         sum.repairs = sum.repairs.saturating_add(took.repairs);
+        sum.models.extend(took.models);
         *self.repaired.lock().unwrap_or_else(PoisonError::into_inner) |= repaired;
     }
 
@@ -174,7 +175,7 @@ impl Conversation<'_> {
         };
         let what = format!("{} of case {}", self.talk.metric, self.subject.case.id);
         let embedded = space.embed(texts, &what, self.transport).await;
-        let took = Took { spent: embedded.spent, attempts: embedded.attempts, repairs: 0 };
+        let took = Took { spent: embedded.spent, attempts: embedded.attempts, ..Took::default() };
         self.note(took, false);
         embedded.vectors.map_err(|failure| Box::new(Measurement::Error(failure)))
     }

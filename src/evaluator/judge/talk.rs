@@ -3,7 +3,8 @@
 //! What a question shows and how its reply is read is its owner's; that every reply is paid for once, counted, and never a verdict
 //! where it is none, is here.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::Subject;
 use super::form::Form;
@@ -12,7 +13,7 @@ use super::prompt::fill;
 use super::reading::{JudgeReading, Unusable, Why, read};
 use crate::domain::{Failure, FailureKind, Measurement, MetricName, RetryClass, Side, Spent};
 use crate::net::{Call, Deadlines, Purpose, Rejection, Response, Route, Transport, exchange};
-use crate::provider::{ChatRequest, Message, Model, ReplyForm, Role};
+use crate::provider::{ChatReply, ChatRequest, Message, Model, ReplyForm, Role};
 
 pub(super) const REPAIR: &str = include_str!("prompts/repair.txt");
 
@@ -35,11 +36,13 @@ pub(super) enum Asking {
 }
 
 /// What the calls of one measurement took together.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Took {
     pub spent: Spent,
     pub attempts: u32,
     pub repairs: u32,
+    /// Who gave the replies that count.
+    pub models: BTreeSet<Arc<str>>,
 }
 
 /// A question with one verdict.
@@ -71,6 +74,7 @@ struct Try<T> {
     spent: Spent,
     attempts: u32,
     cached: bool,
+    model: Option<Arc<str>>,
 }
 
 /// What the reader saw of the last response, usable or not: unusable replies are paid for too.
@@ -79,12 +83,14 @@ struct Seen {
     spent: Spent,
     /// How the response was rejected as a reply that says nothing usable.
     unusable: Option<(FailureKind, Why)>,
+    model: Option<Arc<str>>,
 }
 
 impl Took {
     fn add<T>(&mut self, one: &Try<T>) {
         self.spent += one.spent;
         self.attempts = self.attempts.saturating_add(one.attempts);
+        self.models.extend(one.model.clone().filter(|_| one.result.is_ok()));
     }
 }
 
@@ -194,14 +200,28 @@ impl Talk {
             Ok((said, receipt)) => {
                 // An answer from the ledger was paid for in an earlier run.
                 let spent = if receipt.cached { Spent::default() } else { seen.spent };
-                Try { result: Ok(said), why: None, spent, attempts: receipt.attempts, cached: receipt.cached }
+                Try {
+                    result: Ok(said),
+                    why: None,
+                    spent,
+                    attempts: receipt.attempts,
+                    cached: receipt.cached,
+                    model: seen.model,
+                }
             }
             Err(failure) => {
                 // What was seen last is what failed, unless a kept reply was read before a call that failed otherwise.
                 let known = seen.unusable.filter(|(kind, _)| *kind == failure.kind).map(|(_, why)| why);
                 let why = known.or_else(|| why_of(failure.kind));
                 let attempts = failure.attempts;
-                Try { result: Err(failure.on(Side::Infra)), why, spent: seen.spent, attempts, cached: false }
+                Try {
+                    result: Err(failure.on(Side::Infra)),
+                    why,
+                    spent: seen.spent,
+                    attempts,
+                    cached: false,
+                    model: None,
+                }
             }
         }
     }
@@ -219,12 +239,12 @@ impl Talk {
                 // A prompt that was cut would be cut again.
                 let is_reply = rejection.class == RetryClass::Unusable && rejection.kind != FailureKind::TooLong;
                 let unusable = is_reply.then(|| (rejection.kind, why_of_rejection(&rejection)));
-                return (Seen { spent: rejection.spent, unusable }, Err(rejection));
+                return (Seen { spent: rejection.spent, unusable, model: None }, Err(rejection));
             }
         };
         let found = read(&reply.text);
         let unusable = found.as_ref().err().map(|unusable| (unusable.why.kind(), unusable.why));
-        let seen = Seen { spent: Spent { usage: reply.usage, cost: reply.cost }, unusable };
+        let seen = Seen { spent: Spent { usage: reply.usage, cost: reply.cost }, unusable, model: answered_as(&reply) };
         let result = found.map_err(|unusable| Rejection {
             raw: Some(reply.text.clone()),
             spent: seen.spent,
@@ -235,6 +255,25 @@ impl Talk {
             )
         });
         (seen, result)
+    }
+}
+
+/// The model as its service named it. A name from outside has an end.
+pub(super) fn answered_as(reply: &ChatReply) -> Option<Arc<str>> {
+    const LONGEST: usize = 100;
+    let name: String = reply.model.as_deref()?.trim().chars().take(LONGEST).collect();
+    (!name.is_empty()).then(|| name.into())
+}
+
+/// The same measurement, given by `models`.
+pub(super) fn given_by(measurement: Measurement, models: &BTreeSet<Arc<str>>) -> Measurement {
+    match measurement {
+        Measurement::Value(mut reading) if !models.is_empty() => {
+            let names: Vec<&str> = models.iter().map(|model| &**model).collect();
+            reading.model = Some(names.join(", ").into());
+            Measurement::Value(reading)
+        }
+        other => other,
     }
 }
 

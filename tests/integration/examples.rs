@@ -259,18 +259,23 @@ fn every_command_in_the_documents_is_one() {
     assert!(checked > 15, "{checked} commands");
 }
 
-/// JSON, Python and shell of the documents can be read by who reads them.
+/// JSON, YAML, Python and shell of the documents can be read by who reads them.
 #[test]
 fn every_snippet_of_another_language_is_well_formed() {
     let mut checked = std::collections::BTreeMap::<&str, usize>::new();
     let examples = fenced();
     for Example { place, language, text } in &examples {
-        let known = ["yaml", "console", "bash", "sh", "json", "jsonl", "csv", "python", "text"];
+        let known = ["yaml", "yml", "console", "bash", "sh", "json", "jsonl", "csv", "python", "text"];
         assert!(known.contains(&language.as_str()), "{place}: nobody checks `{language}`");
         *checked.entry(language).or_default() += 1;
         let program = match language.as_str() {
             "json" => {
                 let _: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{place}: {error}"));
+                continue;
+            }
+            // What is no suite.
+            "yml" => {
+                let _: Value = serde_yaml::from_str(text).unwrap_or_else(|error| panic!("{place}: {error}"));
                 continue;
             }
             "jsonl" => {

@@ -28,6 +28,16 @@ enum Source {
     Stated,
 }
 
+/// What a call came to, for a bucket.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Came {
+    /// A good answer, which used this much.
+    Answered(f64),
+    Refused,
+    /// Nobody knows.
+    Lost,
+}
+
 /// The rate that may be used, what is there now, and how that is known.
 #[derive(Debug)]
 pub(super) struct Bucket {
@@ -125,13 +135,22 @@ impl Bucket {
         }
     }
 
-    /// A call ended that took `n` and, as is known now, used `used`.
-    pub(super) fn settle(&mut self, mark: f64, n: f64, used: f64, answered: bool) {
+    /// A call ended that took `n`.
+    pub(super) fn settle(&mut self, mark: f64, n: f64, came: Came) {
         self.unanswered = (self.unanswered - n).max(0.0);
+        let used = match came {
+            Came::Answered(used) => {
+                self.learned.answered(used, mark);
+                used
+            }
+            // What was refused was not used up; providers that count it say so in their headers.
+            Came::Refused => {
+                self.learned.turned_away(n, mark);
+                0.0
+            }
+            Came::Lost => n,
+        };
         self.level = (self.level + n - used).min(self.capacity);
-        if answered {
-            self.learned.answered(used, mark);
-        }
     }
 
     /// What the headers of an answer tell about the moment when its call, marked by `mark`, was let in: what the server has left lies
@@ -220,7 +239,7 @@ mod tests {
     fn ask(bucket: &mut Bucket, count: u32, now: Instant) {
         for _ in 0..count {
             let mark = bucket.take(1.0, now);
-            bucket.settle(mark, 1.0, 1.0, true);
+            bucket.settle(mark, 1.0, Came::Answered(1.0));
         }
     }
 
@@ -261,7 +280,7 @@ mod tests {
         let (mut bucket, now) = (Bucket::new(None), Instant::now());
         let marks: Vec<f64> = (0..4).map(|_| bucket.take(1.0, now)).collect();
         for (mark, left) in marks.iter().zip([49, 48, 47, 46]).rev() {
-            bucket.settle(*mark, 1.0, 1.0, true);
+            bucket.settle(*mark, 1.0, Came::Answered(1.0));
             bucket.learn(told(3_000, left, 20), *mark, now);
         }
         let sent = (0..100).take_while(|_| bucket.wait(1.0, now).is_zero() && bucket.take(1.0, now) > 0.0).count();
@@ -307,7 +326,7 @@ mod tests {
     fn an_estimate_is_corrected_by_what_was_used() {
         let (mut bucket, now) = (Bucket::new(Some(60_000.0)), Instant::now());
         let mark = bucket.take(1_000.0, now);
-        bucket.settle(mark, 1_000.0, 200.0, true);
+        bucket.settle(mark, 1_000.0, Came::Answered(200.0));
         assert!(bucket.wait(800.0, now).is_zero());
         assert!(!bucket.wait(801.0, now).is_zero());
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, Came};
 use super::concurrency::{Ceiling, Concurrency, Flight};
 use crate::domain::{Allowance, Complaint, EndpointLimits, FailureKind, LimiterState, RateHint};
 
@@ -116,16 +116,17 @@ impl Core {
     /// A call has ended: what it tells is learned, and its place is free.
     pub(super) fn land(&mut self, load: Load, landing: &Landing, hint: &RateHint, now: Instant) {
         self.concurrency.land();
-        let used = match landing {
-            Landing::Answered { tokens, .. } => tokens.map_or(load.tokens, number),
-            // What was refused was not used up; providers that count it say so in their headers.
-            Landing::Refused(_) => 0.0,
-            Landing::Lost => load.tokens,
+        let came = |estimate: f64, used: Option<f64>| match landing {
+            Landing::Answered { .. } => Came::Answered(used.unwrap_or(estimate)),
+            Landing::Refused(_) => Came::Refused,
+            Landing::Lost => Came::Lost,
         };
-        let answered = matches!(landing, Landing::Answered { .. });
-        let sent = if matches!(landing, Landing::Refused(_)) { 0.0 } else { 1.0 };
-        self.requests.settle(load.marks.0, 1.0, sent, answered);
-        self.tokens.settle(load.marks.1, load.tokens, used, answered);
+        let tokens = match landing {
+            Landing::Answered { tokens, .. } => tokens.map(number),
+            Landing::Refused(_) | Landing::Lost => None,
+        };
+        self.requests.settle(load.marks.0, 1.0, came(1.0, None));
+        self.tokens.settle(load.marks.1, load.tokens, came(load.tokens, tokens));
         if let Some(told) = hint.requests {
             self.requests.learn(told, load.marks.0, now);
         }

@@ -36,10 +36,6 @@ const LEAST: f64 = 0.5;
 /// Epochs in a row, at a pace far below what once got through, after which refusals are about something else …
 const IN_VAIN: u32 = 3;
 const FAR_BELOW: f64 = 0.5;
-/// … or the share of episodes among answers and episodes, over this long and so many of them, that no right pace leaves.
-const TOO_MANY: f64 = 0.2;
-const WATCHED: f64 = 20.0;
-const ENOUGH: u32 = 12;
 /// … for this long.
 const GIVEN_UP: Duration = Duration::from_secs(60);
 /// Epochs whose bursts are remembered.
@@ -65,7 +61,6 @@ pub(super) struct Learned {
     /// The most that is known to have got through in a second.
     got_through: f64,
     in_vain: u32,
-    watch: Option<Watch>,
     given_up: Option<Instant>,
 }
 
@@ -78,27 +73,13 @@ struct Epoch {
     /// The mark of its last call so far.
     sent: f64,
     answered: f64,
+    /// What was sent in it and refused.
+    refused: f64,
     /// What the last call took.
     unit: f64,
     ended: Option<Instant>,
     /// Seconds from the refusal before it until it began.
     held: Option<f64>,
-}
-
-/// What came of the calls lately.
-#[derive(Clone, Copy, Debug)]
-struct Watch {
-    since: Instant,
-    answered: u32,
-    episodes: u32,
-}
-
-impl Watch {
-    /// Whether refusals come whatever the pace.
-    fn says_no(&self, now: Instant) -> bool {
-        let all = self.answered.saturating_add(self.episodes);
-        seconds(self.since, now) >= WATCHED && all >= ENOUGH && f64::from(self.episodes) > TOO_MANY * f64::from(all)
-    }
 }
 
 /// A pace and how it grows.
@@ -152,6 +133,10 @@ impl Learned {
 
     /// A call of `n` is sent; its mark is `mark`.
     pub(super) fn sent(&mut self, n: f64, mark: f64, now: Instant) {
+        // Where all was refused that was sent, the hold was too short, or the server is out of order: neither says anything about the pace.
+        if let Some(in_vain) = self.epoch.take_if(|epoch| epoch.refused >= epoch.sent - epoch.before) {
+            self.emptied = self.emptied.or(in_vain.ended);
+        }
         if let Some(mut ended) = self.epoch.take_if(|epoch| epoch.ended.is_some()) {
             ended.held = self.emptied.map(|emptied| seconds(emptied, ended.began));
             self.learn(&ended, now);
@@ -163,7 +148,16 @@ impl Learned {
         if let Some(pace) = &mut self.pace {
             pace.grow(now);
         }
-        let fresh = Epoch { began: now, before: mark - n, sent: mark, answered: 0.0, unit: n, ended: None, held: None };
+        let fresh = Epoch {
+            began: now,
+            before: mark - n,
+            sent: mark,
+            answered: 0.0,
+            refused: 0.0,
+            unit: n,
+            ended: None,
+            held: None,
+        };
         let epoch = self.epoch.get_or_insert(fresh);
         epoch.sent = mark;
         epoch.unit = n;
@@ -171,20 +165,25 @@ impl Learned {
 
     /// A good answer that used `used` to the call of that mark.
     pub(super) fn answered(&mut self, used: f64, mark: f64) {
-        if let Some(watch) = &mut self.watch {
-            watch.answered = watch.answered.saturating_add(1);
-        }
-        let of = |epoch: &&mut Epoch| epoch.before < mark && mark <= epoch.sent;
-        if let Some(epoch) = self.epoch.iter_mut().chain(&mut self.past).find(of) {
+        if let Some(epoch) = self.of(mark) {
             epoch.answered += used;
         }
     }
 
+    /// A call of `n` was refused, the first of an episode or not.
+    pub(super) fn turned_away(&mut self, n: f64, mark: f64) {
+        if let Some(epoch) = self.of(mark) {
+            epoch.refused += n;
+        }
+    }
+
+    /// The epoch that a call was sent in.
+    fn of(&mut self, mark: f64) -> Option<&mut Epoch> {
+        self.epoch.iter_mut().chain(&mut self.past).find(|epoch| epoch.before < mark && mark <= epoch.sent)
+    }
+
     /// The first refusal of an episode.
     pub(super) fn refused(&mut self, now: Instant) {
-        if let Some(watch) = &mut self.watch {
-            watch.episodes = watch.episodes.saturating_add(1);
-        }
         if let Some(epoch) = &mut self.epoch {
             epoch.ended.get_or_insert(now);
         }
@@ -202,14 +201,10 @@ impl Learned {
         let below = fastest < self.got_through * FAR_BELOW;
         self.got_through = self.got_through.max(got_through);
         self.in_vain = if below { self.in_vain.saturating_add(1) } else { 0 };
-        let hopeless = self.watch.as_ref().is_some_and(|watch| watch.says_no(now));
-        if hopeless || self.watch.as_ref().is_none_or(|watch| seconds(watch.since, now) >= WATCHED) {
-            self.watch = Some(Watch { since: now, answered: 0, episodes: 0 });
-        }
         if self.given_up.is_some_and(|since| now.saturating_duration_since(since) < GIVEN_UP) {
             return;
         }
-        if self.in_vain >= IN_VAIN || hopeless {
+        if self.in_vain >= IN_VAIN {
             *self = Self { given_up: Some(now), emptied: self.emptied, ..Self::default() };
             return;
         }

@@ -240,6 +240,68 @@ fn refusals_at_random_do_not_bring_the_calls_to_a_halt() {
     }
 }
 
+/// A server that is overloaded now and then, and refuses one in twenty for no reason: what it asks for is waited for, and little more.
+#[test]
+fn troubles_of_many_kinds_do_not_bring_the_calls_to_a_halt() {
+    let begun = Instant::now();
+    let mut core = Core::new(EndpointLimits::default(), Ceiling::Assumed(20), begun);
+    let (mut now, mut answered, mut asked, mut dice) = (begun, 0, Duration::ZERO, 11_u32);
+    while answered < 400 {
+        match core.admit(0.0, now) {
+            Admission::Go(load) => {
+                dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                now += Duration::from_millis(5);
+                let (complaint, wait) = match dice >> 16 & 0xff {
+                    0..26 => (Complaint::TooMany, None),
+                    26..52 => (Complaint::TooMany, Some(Duration::from_secs(2))),
+                    52..65 => (Complaint::Unclear, None),
+                    _ => {
+                        answered += 1;
+                        let latency = Duration::from_millis(5);
+                        core.land(load, &Landing::Answered { latency, tokens: None }, &RateHint::default(), now);
+                        continue;
+                    }
+                };
+                asked += wait.unwrap_or(Duration::from_millis(500));
+                let hint = RateHint { retry_after: wait, ..RateHint::default() };
+                core.land(load, &Landing::Refused(complaint), &hint, now);
+            }
+            Admission::At(moment) => now = moment,
+            Admission::Full => panic!("one at a time"),
+        }
+    }
+    let took = now.duration_since(begun);
+    assert!(took < asked.mul_f64(1.3) + Duration::from_secs(60), "{took:?}, {asked:?}");
+}
+
+/// Refused for a while, whatever the pace, and then no more: the pace that was tried meanwhile says nothing about the time after.
+#[test]
+fn calls_go_on_soon_after_a_time_in_which_everything_was_refused() {
+    for refused_for in [25, 60, 120] {
+        let begun = Instant::now();
+        let mut core = Core::new(EndpointLimits::default(), Ceiling::Assumed(16), begun);
+        let (mut now, mut answered) = (begun, 0);
+        while answered < 200 {
+            match core.admit(0.0, now) {
+                Admission::Go(load) => {
+                    now += Duration::from_millis(20);
+                    let refused = now < begun + Duration::from_secs(refused_for);
+                    let landing = match refused {
+                        true => Landing::Refused(Complaint::Unclear),
+                        false => Landing::Answered { latency: Duration::from_millis(20), tokens: None },
+                    };
+                    answered += u32::from(!refused);
+                    core.land(load, &landing, &RateHint::default(), now);
+                }
+                Admission::At(moment) => now = moment,
+                Admission::Full => panic!("one at a time"),
+            }
+        }
+        let more = now.duration_since(begun).as_secs_f64() - refused_for as f64;
+        assert!(more < 40.0, "{more} s after {refused_for} s");
+    }
+}
+
 #[test]
 fn too_many_at_once_is_another_complaint_than_too_fast() {
     let server = Server { headers: false, at_once: 25, retry_after: None, ..Server::new(1e9, 1e9) };
@@ -286,4 +348,17 @@ fn a_refusal_holds_everybody_until_the_moment_that_was_named() {
         core.land(*load, &Landing::Refused(Complaint::Unclear), &hint, begun);
     }
     assert_eq!(core.admit(0.0, begun), Admission::At(begun + Duration::from_secs(5)));
+}
+
+/// A server that names a time which is far too short: the pace is learned nonetheless.
+#[test]
+fn a_wait_that_is_named_too_short_does_not_lead_to_a_flood() {
+    let short: fn(Duration) -> Duration = |_| Duration::from_millis(50);
+    for (rate, burst, most) in [(1.0, 5.0, 0.6), (5.0, 10.0, 0.1), (50.0, 50.0, 0.02)] {
+        let server = Server { headers: false, retry_after: Some(short), ..Server::new(rate, burst) };
+        let calls = 60 * rate as usize;
+        let figures = drive(&server, 16, calls);
+        let share = figures.refused as f64 / (calls + figures.refused) as f64;
+        assert!(share < most && figures.time < 1.1, "{rate} {burst}: {share} {figures:?}");
+    }
 }

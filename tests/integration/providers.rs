@@ -30,8 +30,9 @@ fn yes(_: usize, body: &str) -> (&'static str, String) {
 }
 
 fn suite(model: &str, more: &str) -> tempfile::TempDir {
-    let row =
-        |at| format!("{{\"id\":\"q{at}\",\"input\":\"{at}?\",\"answer\":\"answer-{at}\",\"answer_contexts\":[\"c\"]}}\n");
+    let row = |at| {
+        format!("{{\"id\":\"q{at}\",\"input\":\"{at}?\",\"answer\":\"answer-{at}\",\"answer_contexts\":[\"c\"]}}\n")
+    };
     let rows: String = (0..CASES).map(row).collect();
     folder(&[("scoregate.yaml", &text(model, more)), ("data.jsonl", &rows)])
 }

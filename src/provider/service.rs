@@ -28,6 +28,9 @@ use crate::suite::{Block, Period};
 /// Makes batches beside the address of the questions.
 type MakeBatches = fn(&Url, Access, Patience) -> Arc<dyn BatchApi>;
 
+/// Tokens that a prompt has left after it was cut, at least: half of the smallest context that is in use.
+const SMALLEST_CONTEXT: u64 = 1_000;
+
 /// How a dialect's services are reached.
 pub(super) struct Form {
     /// The word under `provider`.
@@ -338,7 +341,8 @@ impl Service {
     /// `TooLong`: paid for, and the next try would be cut as well.
     pub(super) fn whole(&self, call: &Call, reply: ChatReply) -> Result<ChatReply, Rejection> {
         let (counted, least) = (reply.usage.prompt_tokens, call.expected.least_prompt);
-        if counted == 0 || counted >= least {
+        // Nobody counts, or somebody counts something else: a prompt that was cut fills its context.
+        if counted < SMALLEST_CONTEXT || counted >= least {
             return Ok(reply);
         }
         let why = format!(

@@ -9,7 +9,7 @@ use super::{seed, sized, slack};
 use crate::command::root;
 
 #[path = "../../../fuzz/readers.rs"]
-mod readers;
+mod feed;
 
 /// Words that mean something to one of the readers.
 const WORDS: &[&str] = &[
@@ -138,7 +138,7 @@ fn readers_hold_whatever_the_bytes() {
     assert!(inputs.len() > 100, "{} inputs", inputs.len());
     let mut random = fastrand::Rng::with_seed(seed("readers"));
     let mut slowest = Duration::ZERO;
-    for (name, reader) in readers::READERS {
+    for (name, reader) in feed::READERS {
         for round in 0..rounds + inputs.len() {
             let bytes = inputs.get(round).cloned().unwrap_or_else(|| damaged(&inputs, &mut random));
             let begun = Instant::now();
@@ -149,18 +149,18 @@ fn readers_hold_whatever_the_bytes() {
         }
     }
     assert!(slowest <= slack(Duration::from_secs(1)), "one input took {slowest:?}");
-    println!("R12: {} readers, {rounds} damaged inputs each, the slowest in {slowest:?}", readers::READERS.len());
+    println!("R12: {} readers, {rounds} damaged inputs each, the slowest in {slowest:?}", feed::READERS.len());
 }
 
 /// Every reader has its fuzz target, and every target its reader.
 #[test]
 fn every_reader_is_a_fuzz_target() {
     let manifest = std::fs::read_to_string(root().join("fuzz/Cargo.toml")).expect("the manifest");
-    for (name, _) in readers::READERS {
+    for (name, _) in feed::READERS {
         let target = std::fs::read_to_string(root().join(format!("fuzz/fuzz_targets/{name}.rs"))).expect("a target");
         assert!(target.contains(&format!("readers::{name}(bytes)")), "{target}");
         assert!(manifest.contains(&format!("name = \"{name}\"\npath = \"fuzz_targets/{name}.rs\"")), "{name}");
     }
     let targets = std::fs::read_dir(root().join("fuzz/fuzz_targets")).expect("the targets").count();
-    assert_eq!((targets, manifest.matches("[[bin]]").count()), (readers::READERS.len(), readers::READERS.len()));
+    assert_eq!((targets, manifest.matches("[[bin]]").count()), (feed::READERS.len(), feed::READERS.len()));
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::anew::Shape;
 use super::args::LedgerChoice;
 use super::failure::Failed;
 use crate::store::{Ledger, LedgerMode, LedgerUse, Resumed, StoreError};
@@ -12,13 +13,24 @@ use crate::text::number;
 const JOURNAL: &str = ".scoregate-journal.sqlite";
 
 /// Opens it for a run whose results go to `folder`, which this process holds. The command line goes before the suite.
-pub(super) fn open(suite: &Suite, choice: Option<LedgerChoice>, folder: &Path) -> Result<Ledger, Failed> {
+pub(super) fn open(
+    suite: &Suite,
+    choice: Option<LedgerChoice>,
+    folder: &Path,
+    shape: &Shape,
+) -> Result<Ledger, Failed> {
     let mode = mode(suite, choice);
     let path = match mode {
         LedgerMode::On | LedgerMode::Refresh => suite.run.ledger.clone(),
         LedgerMode::Off => journal(folder)?,
     };
-    let usage = LedgerUse { mode, ttl: suite.run.ledger_ttl, place: place(suite, folder), suite: suite.name.clone() };
+    let usage = LedgerUse {
+        mode,
+        ttl: suite.run.ledger_ttl,
+        place: place(suite, folder),
+        suite: suite.name.clone(),
+        shape: shape.text(),
+    };
     Ok(Ledger::open_for(&path, &usage)?)
 }
 

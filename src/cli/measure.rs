@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::runtime::Runtime;
 
+use super::anew::Shape;
 use super::args::LedgerChoice;
 use super::events::Events;
 use super::failure::Failed;
@@ -42,8 +43,15 @@ pub(super) struct Outcome {
     pub(super) run: Run,
     /// The signal that ended it, if one did.
     pub(super) caught: Caught,
+    pub(super) _held: Held,
+}
+
+/// What ends when the command does.
+pub(super) struct Held {
+    /// Closes its file meanwhile.
+    _ledger: Option<Arc<Ledger>>,
     /// While it lives, signals are listened to.
-    pub(super) _listening: Runtime,
+    _listening: Runtime,
 }
 
 /// Whether a model is asked.
@@ -68,24 +76,30 @@ pub(super) fn measure(plan: Plan, means: &Means<'_>) -> Result<Outcome, Failed> 
     // Recorded answers cost nothing, so there is nothing to keep and nobody to call.
     let asks = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
     let calls = asks && means.tape.is_none_or(|tape| !tape.is_all());
-    let ledger = match calls {
-        true => Some(Arc::new(ledger::open(means.suite, means.ledger, means.folder)?)),
-        false => None,
-    };
+    let (mut ledger, mut anew) = (None, None);
+    if calls {
+        let shape = Shape::of(&plan, means.dataset);
+        let opened = ledger::open(means.suite, means.ledger, means.folder, &shape)?;
+        anew = opened.before().and_then(|before| shape.since(before));
+        ledger = Some(Arc::new(opened));
+    }
     let attempts: Arc<dyn Attempt> = match calls {
         true => Arc::new(Client::new(means.env).map_err(|error| Failed::CouldNot(error.to_string()))?),
         false => Arc::new(Unconnected),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failed::CouldNot(format!("could not start: {error}")))?;
-    let (run, caught) = runtime.block_on(carry_out(plan, means, ledger, attempts))?;
-    Ok(Outcome { run, caught, _listening: runtime })
+    let (run, caught) = runtime.block_on(carry_out(plan, means, (ledger.as_ref(), anew), attempts))?;
+    if let Some(ledger) = &ledger {
+        ledger.close();
+    }
+    Ok(Outcome { run, caught, _held: Held { _ledger: ledger, _listening: runtime } })
 }
 
 async fn carry_out(
     plan: Plan,
     means: &Means<'_>,
-    ledger: Option<Arc<Ledger>>,
+    (ledger, anew): (Option<&Arc<Ledger>>, Option<String>),
     attempts: Arc<dyn Attempt>,
 ) -> Result<(Run, Caught), Failed> {
     let (canceller, cancel) = cancellation();
@@ -94,23 +108,26 @@ async fn carry_out(
     }
     let stopped = Arc::new(AtomicBool::new(false));
     let events = listeners(means, plan.redactor.clone(), Arc::clone(&stopped));
-    if let Some(ledger) = &ledger {
+    if let Some(ledger) = ledger {
         watch(ledger, cancel.clone());
         if let Some(resumed) = ledger.resumed() {
             events.emit(Event::Note { text: ledger::going_on(resumed) });
         }
+    }
+    if let Some(text) = anew {
+        events.emit(Event::Note { text });
     }
     let caught = signals::listen(canceller, Arc::clone(&events))
         .map_err(|error| Failed::CouldNot(format!("could not listen for signals: {error}")))?;
     let batcher = match plan.limits.pace {
         Pace::Slots => None,
         Pace::Batches => {
-            let register = ledger.as_ref().map(|ledger| batches(ledger)).transpose()?;
+            let register = ledger.map(|ledger| batches(ledger)).transpose()?;
             Some(Batcher::new(Arc::clone(&attempts), register, cancel.clone(), Arc::clone(&events))?)
         }
     };
     let settings = settings(means.suite, &plan);
-    let caller = Caller::new(attempts, ledger.clone(), settings, cancel.clone(), Arc::clone(&events));
+    let caller = Caller::new(attempts, ledger.cloned(), settings, cancel.clone(), Arc::clone(&events));
     let caller = caller.with_redactor(plan.redactor.clone()).with_tape(means.tape.cloned()).with_batcher(batcher);
     let caller = Arc::new(caller);
     let results = means.folder.join("results.jsonl");
@@ -189,7 +206,7 @@ fn batches(ledger: &Ledger) -> Result<Batches, Failed> {
 }
 
 /// The next run begins anew.
-async fn finish(ledger: Option<Arc<Ledger>>) {
+async fn finish(ledger: Option<&Arc<Ledger>>) {
     let Some(ledger) = ledger else { return };
     if let Err(error) = ledger.finish().await {
         screen::message(&format!(

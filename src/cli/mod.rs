@@ -10,6 +10,7 @@
 //! Standard output carries what was asked for, standard error progress and diagnostics; the last line there repeats exit code and reason.
 
 mod alias;
+mod anew;
 mod args;
 mod base;
 mod cassette;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use super::failure::Failed;
 use crate::domain::{Env, Redactor, Run, Verdict};
 use crate::gate::BaselineState;
-use crate::report::{KINDS, ReportSettings, TextSource, View, render_all};
-use crate::store::{Lock, StoreError, Texts, tidy, write_pieces};
+use crate::report::{self, KINDS, ReportSettings, TextSource, View};
+use crate::store::{Lock, StoreError, Texts, put_in_place, stage, tidy};
 use crate::suite::{self, Suite};
 
 /// Where the reports go if nobody says otherwise.
@@ -86,13 +86,13 @@ pub(super) fn clear_unbegun(out: Option<&Path>, suite: &Path, env: &Env) {
 /// `CouldNot` naming every report that was not written: a verdict whose report is lost is exit code 3.
 pub(super) fn write(view: &View<'_>, settings: &ReportSettings, folder: &Path) -> Result<(), Failed> {
     let mut lost = Vec::new();
-    for (file, pieces) in render_all(view, settings) {
-        let written = pieces
-            .map_err(|error| error.to_string())
-            .and_then(|pieces| write_pieces(&folder.join(file), pieces.iter()).map_err(|error| error.to_string()));
-        if let Err(error) = written {
-            lost.push(error);
+    let mut staged = Vec::new();
+    for kind in report::wanted(settings) {
+        match stage(&folder.join(kind.file), |out| (kind.render)(view, settings, out)) {
+            Ok(file) => staged.push(file),
+            Err(error) => lost.push(error.to_string()),
         }
     }
+    lost.extend(put_in_place(staged).iter().map(ToString::to_string));
     if lost.is_empty() { Ok(()) } else { Err(Failed::CouldNot(format!("reports not written: {}", lost.join("; ")))) }
 }

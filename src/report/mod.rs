@@ -13,6 +13,8 @@
 //!
 //! Adding a format: a folder with its renderer, and a line in [`KINDS`].
 
+use std::io::{self, Write};
+
 mod change;
 mod clean;
 mod console;
@@ -21,7 +23,6 @@ mod events;
 mod json;
 mod junit;
 mod markdown;
-mod pieces;
 mod remark;
 mod settings;
 mod source;
@@ -38,18 +39,10 @@ pub use console::{Progress, ProgressStyle, Screen, screen};
 pub use events::{EventStream, Outlet};
 pub use json::{StoredVerdict, VerdictFileError, read_verdict};
 pub use markdown::{MARKER_START, marker};
-pub use pieces::Pieces;
 pub use remark::{Remark, remarks};
 pub use settings::{Format, ReportSettings};
 pub use source::TextSource;
 pub use view::{Move, Row, Shown, Totals, Trouble, View};
-
-/// Why a report could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum ReportError {
-    #[error("{file}: {problem}")]
-    Render { file: &'static str, problem: String },
-}
 
 /// One report file.
 pub struct Kind {
@@ -57,32 +50,21 @@ pub struct Kind {
     pub format: Format,
     /// The file's name in the reports' folder.
     pub file: &'static str,
-    pub render: fn(&View<'_>, &ReportSettings) -> Result<Pieces, String>,
-}
-
-impl Kind {
-    /// # Errors
-    /// With the file's name.
-    pub fn pieces(&self, view: &View<'_>, settings: &ReportSettings) -> Result<Pieces, ReportError> {
-        (self.render)(view, settings).map_err(|problem| ReportError::Render { file: self.file, problem })
-    }
+    /// Writes it, from the first byte to the last; what was written is worth nothing where that fails.
+    pub render: fn(&View<'_>, &ReportSettings, &mut dyn Write) -> io::Result<()>,
 }
 
 /// Every report file beside `results.jsonl`, in the order in which they are written.
-pub const KINDS: [Kind; 4] = [
+pub static KINDS: [Kind; 4] = [
     Kind { format: Format::Json, file: "verdict.json", render: json::render },
     Kind { format: Format::Junit, file: "junit.xml", render: junit::render },
     Kind { format: Format::Comment, file: "comment.md", render: markdown::comment },
     Kind { format: Format::Summary, file: "summary.md", render: markdown::summary },
 ];
 
-/// Every report that the settings ask for, one after the other: file name and contents, or why there are none. All are attempted.
-pub fn render_all<'a>(
-    view: &'a View<'_>,
-    settings: &'a ReportSettings,
-) -> impl Iterator<Item = (&'static str, Result<Pieces, ReportError>)> + 'a {
-    let wanted = KINDS.iter().filter(|kind| settings.wants(kind.format));
-    wanted.map(|kind| (kind.file, kind.pieces(view, settings)))
+/// Every report that the settings ask for.
+pub fn wanted(settings: &ReportSettings) -> impl Iterator<Item = &'static Kind> {
+    KINDS.iter().filter(|kind| settings.wants(kind.format))
 }
 
 /// The comment's text, for a host.

@@ -178,7 +178,9 @@ pub fn remedy(kind: FailureKind) -> Option<&'static str> {
     Some(match kind {
         FailureKind::Timeout => "raise `run.timeout`, or look why answers take so long",
         FailureKind::Connection => "check that the address is right and that the service runs",
-        FailureKind::RateLimited => "lower `run.workers`, or raise `run.retry`; what was paid for is kept",
+        FailureKind::RateLimited => {
+            "state what the provider allows (`limits` of the model or target), or raise `run.retry`; what was paid for is kept"
+        }
         FailureKind::Quota => "raise the provider's quota, then run again; what was paid for is kept",
         FailureKind::Auth => "check the key and its permissions",
         FailureKind::NotFound => "check the address, the model's name and the deployment",

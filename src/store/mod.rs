@@ -50,4 +50,4 @@ pub use place::{BRANCH, Mark, Place, Stored, Wanted, open as open_place};
 pub use pool::{accept, pool, repeats};
 pub use results::{RESULTS_SCHEMA, ResultsWriter, Texts, read_results, read_runs};
 pub(crate) use run_builder::RunBuilder;
-pub use write::{tidy, write_atomic, write_pieces};
+pub use write::{Staged, put_in_place, stage, tidy, write_atomic};

@@ -1,11 +1,15 @@
 //! Outcomes → a run as numbers.
 
-use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use hashbrown::HashTable;
+
 use super::{OutcomeLine, ScoreLine};
-use crate::domain::{CaseRecord, Cell, Completion, Run, RunHeader, ScoreKind, TrialRecord};
+use crate::domain::{CaseRecord, Cell, Completion, Place, Run, RunHeader, ScoreKind, TrialRecord};
 
 /// Room is made for at most so many trials before they come: a file may say anything.
 const TRIALS_AT_ONCE: u32 = 16;
@@ -14,12 +18,18 @@ const JUDGES: usize = 16;
 /// The same for cases.
 const CASES_AT_ONCE: usize = 1 << 16;
 
+/// Texts that are shared at most.
+const SHARED: usize = 4_096;
+
 /// Collects outcomes as numbers, a case's trials together, in the order in which cases first appear.
 #[derive(Default)]
 pub(crate) struct RunBuilder {
     run: Run,
-    /// Target → case → position.
-    positions: HashMap<Arc<str>, HashMap<Arc<str>, usize>>,
+    /// Positions of cases by target and id, which stand in the cases themselves: there may be a million of them.
+    positions: HashTable<u32>,
+    hasher: RandomState,
+    /// Few texts that many cases have: targets, files, tags, clusters.
+    shared: HashSet<Arc<str>>,
     metrics: HashMap<String, usize>,
 }
 
@@ -30,7 +40,7 @@ impl RunBuilder {
         let planned =
             usize::try_from(header.cases).unwrap_or(usize::MAX).saturating_mul(header.reported_targets().len());
         let cases = Vec::with_capacity(planned.min(CASES_AT_ONCE));
-        Self { run: Run { header, cases, ..Run::default() }, positions: HashMap::new(), metrics }
+        Self { run: Run { header, cases, ..Run::default() }, metrics, ..Self::default() }
     }
 
     /// # Errors
@@ -67,7 +77,10 @@ impl RunBuilder {
             offset,
         };
         let planned = self.run.header.trials.clamp(1, TRIALS_AT_ONCE) as usize;
-        let case = self.case(&line.case, &line.target);
+        let tags = line.tags.iter().map(|tag| self.share(tag)).collect();
+        let cluster = line.cluster.as_deref().map(|cluster| self.share(cluster));
+        let place = line.place.as_ref().map(|place| Place { file: self.share(&place.file), line: place.line });
+        let case = self.case(&line.case, &line.target)?;
         if case.trials.iter().any(|trial| trial.trial == record.trial) {
             return Err(format!("case `{}`, trial {} stands twice", line.case, line.trial));
         }
@@ -75,9 +88,7 @@ impl RunBuilder {
             // A list that grows by itself begins with room for four, and there may be a million of them.
             case.trials.reserve_exact(planned);
             case.content = line.content;
-            case.tags = line.tags.iter().map(|tag| tag.as_str().into()).collect();
-            case.cluster = line.cluster.as_deref().map(Into::into);
-            case.place.clone_from(&line.place);
+            (case.tags, case.cluster, case.place) = (tags, cluster, place);
         }
         case.trials.push(record);
         Ok(())
@@ -94,32 +105,50 @@ impl RunBuilder {
         }
     }
 
-    pub(super) fn case(&mut self, id: &str, target: &str) -> &mut CaseRecord {
-        let Self { run, positions, .. } = self;
-        let cases = &mut run.cases;
+    /// The case of that id under that target, a new one if there is none yet.
+    ///
+    /// # Errors
+    /// More cases than can be counted.
+    pub(super) fn case(&mut self, id: &str, target: &str) -> Result<&mut CaseRecord, String> {
+        let is = |case: &CaseRecord| *case.id == *id && *case.target == *target;
         // Lines of a case mostly stand together.
-        let same = cases
-            .len()
-            .checked_sub(1)
-            .filter(|last| cases.get(*last).is_some_and(|case| *case.id == *id && *case.target == *target));
-        let known = || positions.get(target).and_then(|cases| cases.get(id)).copied();
-        let at = same.or_else(known).unwrap_or_else(|| {
-            // Few targets, many cases: one name for all of a target.
-            let target = positions.get_key_value(target).map_or_else(|| target.into(), |(name, _)| Arc::clone(name));
-            let id: Arc<str> = id.into();
-            positions.entry(Arc::clone(&target)).or_default().insert(Arc::clone(&id), cases.len());
-            cases.push(CaseRecord {
-                id,
-                target,
-                content: None,
-                tags: Vec::new(),
-                cluster: None,
-                place: None,
-                trials: Vec::new(),
-            });
-            cases.len() - 1
+        let last = self.run.cases.len().checked_sub(1).filter(|last| self.run.cases.get(*last).is_some_and(is));
+        if let Some(last) = last {
+            return Ok(&mut self.run.cases[last]);
+        }
+        let hash = self.hasher.hash_one((id, target));
+        let (cases, hasher) = (&self.run.cases, &self.hasher);
+        let at = |at: u32| cases.get(at as usize);
+        if let Some(found) = self.positions.find(hash, |position| at(*position).is_some_and(is)).copied() {
+            return Ok(&mut self.run.cases[found as usize]);
+        }
+        let position = u32::try_from(cases.len()).map_err(|_| "there are more cases than can be counted".to_owned())?;
+        let again = |position: &u32| at(*position).map_or(0, |case| hasher.hash_one((&*case.id, &*case.target)));
+        self.positions.insert_unique(hash, position, again);
+        let target = self.share(target);
+        self.run.cases.push(CaseRecord {
+            id: id.into(),
+            target,
+            content: None,
+            tags: Vec::new(),
+            cluster: None,
+            place: None,
+            trials: Vec::new(),
         });
-        &mut cases[at]
+        Ok(&mut self.run.cases[position as usize])
+    }
+
+    /// One text for all that are equal.
+    fn share(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.shared.get(text) {
+            return Arc::clone(known);
+        }
+        let new: Arc<str> = text.into();
+        // As many clusters as cases are possible: then there is nothing to share.
+        if self.shared.len() < SHARED {
+            self.shared.insert(Arc::clone(&new));
+        }
+        new
     }
 
     /// The case that was added to last, where lines come case by case.

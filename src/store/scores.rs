@@ -171,7 +171,7 @@ impl Gathered {
         let (at, width) = (self.run(line), self.metrics.len());
         let Some((builder, lines)) = self.builders.get_mut(at) else { return Err("a run without a place".to_owned()) };
         *lines += 1;
-        let case = builder.case(&line.case, &line.target);
+        let case = builder.case(&line.case, &line.target)?;
         if case.trials.is_empty() {
             case.tags = line.tags.iter().map(|tag| Arc::from(&**tag)).collect();
             case.cluster = line.cluster.as_deref().map(Into::into);

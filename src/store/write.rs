@@ -1,7 +1,7 @@
 //! Replacing a file in one step.
 
-use std::io::Write as _;
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::NamedTempFile;
@@ -13,25 +13,66 @@ use super::StoreError;
 /// # Errors
 /// `Io`; the old file, if any, is untouched.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    write_pieces(path, std::iter::once(bytes))
+    let Staged { file, path } = stage(path, |out| out.write_all(bytes))?;
+    persist(file, &path)
 }
 
-/// As [`write_atomic`], one piece after the other.
+/// A whole file that is not in its place yet.
+pub struct Staged {
+    file: NamedTempFile,
+    path: PathBuf,
+}
+
+/// Writes beside the file what `write` writes, which need not stand in memory, for [`put_in_place`].
 ///
 /// # Errors
-/// As [`write_atomic`].
-pub fn write_pieces<'b>(path: &Path, mut pieces: impl Iterator<Item = &'b [u8]>) -> Result<(), StoreError> {
+/// `Io`, or the error of `write`.
+pub fn stage(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Staged, StoreError> {
     let fail = |source| StoreError::Io { path: path.to_owned(), source };
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(path);
     std::fs::create_dir_all(folder).map_err(fail)?;
     let mut file = temporary(folder).map_err(fail)?;
-    pieces.try_for_each(|bytes| file.write_all(bytes)).map_err(fail)?;
+    let mut out = BufWriter::with_capacity(BUFFER, &mut file);
+    write(&mut out).and_then(|()| out.flush()).map_err(fail)?;
+    drop(out);
     share(file.as_file()).map_err(fail)?;
-    persist(file, path)
+    Ok(Staged { file, path: path.to_owned() })
 }
+
+/// Puts files of one folder in their places, as [`write_atomic`] does with one: they wait for the disk together. Returns what went wrong;
+/// each file is there whole or not at all.
+pub fn put_in_place(files: Vec<Staged>) -> Vec<StoreError> {
+    let synced: Vec<_> = std::thread::scope(|scope| {
+        let sync = |staged: Staged| scope.spawn(move || staged.file.as_file().sync_all().map(|()| staged));
+        let paths: Vec<PathBuf> = files.iter().map(|staged| staged.path.clone()).collect();
+        let waiting: Vec<_> = files.into_iter().map(sync).collect();
+        paths.into_iter().zip(waiting).map(|(path, thread)| (path, thread.join())).collect()
+    });
+    let mut failed = Vec::new();
+    let mut folder = None;
+    for (path, synced) in synced {
+        let synced = synced.unwrap_or_else(|_| Err(io::Error::other("the thread that wrote it broke")));
+        let placed = synced.and_then(|staged| staged.file.persist(&path).map_err(|error| error.error));
+        match placed {
+            Ok(_) => folder = Some(path),
+            Err(source) => failed.push(StoreError::Io { path, source }),
+        }
+    }
+    if let Some(path) = folder
+        && let Err(source) = sync_folder(folder_of(&path))
+    {
+        failed.push(StoreError::Io { path, source });
+    }
+    failed
+}
+
+/// The folder of a file.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Bytes that are written at once.
+const BUFFER: usize = 64 << 10;
 
 /// What the names of our temporary files begin with.
 const PREFIX: &str = ".scoregate-";
@@ -75,10 +116,9 @@ fn abandoned(path: &Path) -> bool {
 /// Puts a written temporary file in its place: sync, rename, sync the folder.
 pub(super) fn persist(file: NamedTempFile, path: &Path) -> Result<(), StoreError> {
     let fail = |source| StoreError::Io { path: path.to_owned(), source };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     file.as_file().sync_all().map_err(fail)?;
     file.persist(path).map_err(|error| fail(error.error))?;
-    sync_folder(folder).map_err(fail)
+    sync_folder(folder_of(path)).map_err(fail)
 }
 
 /// Temporary files are private; reports are for everyone, like any file the shell makes.
@@ -102,4 +142,40 @@ fn sync_folder(folder: &Path) -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn sync_folder(_folder: &Path) -> std::io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_file_that_cannot_be_placed_does_not_keep_the_others_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("first"), "old").unwrap();
+        let staged: Vec<Staged> = ["first", "second", "third"]
+            .map(|name| stage(&path(name), |out| write!(out, "new {name}")).unwrap())
+            .into();
+        assert_eq!(std::fs::read_to_string(path("first")).unwrap(), "old");
+        // What stands in the way came in the meantime.
+        std::fs::create_dir_all(path("second").join("full")).unwrap();
+        let failed = put_in_place(staged);
+        assert_eq!(failed.len(), 1, "{failed:?}");
+        assert!(failed[0].to_string().contains("second"), "{failed:?}");
+        assert_eq!(std::fs::read_to_string(path("first")).unwrap(), "new first");
+        assert_eq!(std::fs::read_to_string(path("third")).unwrap(), "new third");
+        let left = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 3, "no temporary file is left");
+    }
+
+    #[test]
+    fn what_cannot_be_written_leaves_the_old_file_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report");
+        std::fs::write(&path, "old").unwrap();
+        let half = stage(&path, |out| out.write_all(b"half").and_then(|()| Err(io::Error::other("no more"))));
+        assert!(half.is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }

@@ -242,11 +242,13 @@ fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &m
     };
     let attempts = retry.as_ref().and_then(|retry| retry.attempts);
     let max_elapsed = retry.as_ref().and_then(|retry| retry.max_elapsed);
+    let budgeted = budget.as_ref().and_then(|budget| budget.time);
     for (pointer, period) in [
         ("/timeout", timeout),
         ("/connect_timeout", connect_timeout),
         ("/deadline", deadline),
         ("/retry/max_elapsed", &max_elapsed),
+        ("/budget/time", &budgeted),
         ("/ledger/ttl", ttl),
     ] {
         if period.is_some_and(|period| period.0.is_zero()) {

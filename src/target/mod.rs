@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Answer, Case, Failure, TargetName};
+use crate::domain::{Answer, Case, Digest, Failure, TargetName};
 use crate::net::{BoxFuture, Deadlines, Transport};
 use crate::provider::Model;
 use crate::suite::{Block, Suite};
@@ -53,6 +53,8 @@ pub struct Ready {
     pub target: Box<dyn Target>,
     /// True where asking costs nothing and needs no limits (recorded answers).
     pub free: bool,
+    /// Of its settings and the application's version: another digest is another system under test.
+    pub made_of: Digest,
 }
 
 /// What building a target may look at.
@@ -103,5 +105,10 @@ pub fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagno
         return None;
     };
     let target = (kind.build)(block, context, diagnostics)?;
-    Some(Ready { name: block.name.clone(), target, free: kind.name == recorded::KIND.name })
+    let stated = block.value.get("version").and_then(serde_json::Value::as_str);
+    let version = context.version(stated).unwrap_or_default();
+    let model = block.value.get("model").and_then(|name| context.models.get(name.as_str()?));
+    let model = model.map(|model| format!("{:?}", model.fingerprint)).unwrap_or_default();
+    let made_of = Digest::of([kind.name, &block.value.to_string(), &version, &model]);
+    Some(Ready { name: block.name.clone(), target, free: kind.name == recorded::KIND.name, made_of })
 }

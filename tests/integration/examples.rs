@@ -373,7 +373,7 @@ fn the_suite_reference_has_every_kind() {
     for kind in scoregate::provider::kinds() {
         assert!(section(&text, "models").contains(&format!("`{}`", kind.name)), "{}", kind.name);
     }
-    for kind in scoregate::report::KINDS {
+    for kind in &scoregate::report::KINDS {
         assert!(section(&text, "reports").contains(&format!("`{}`", kind.file)), "{}", kind.file);
     }
 }

@@ -119,6 +119,40 @@ fn kill_9_loses_nothing_that_was_finished() {
     }
 }
 
+/// What changed is asked anew and named; all else comes from the ledger, and nothing is said of it.
+#[test]
+fn what_is_measured_anew_after_a_change_is_said() {
+    let server = ChatServer::start(Duration::ZERO, yes);
+    let folder = suite(&server.url, "");
+    let change = |name: &str, from: &str, to: &str| {
+        let path = folder.path().join(name);
+        let text = std::fs::read_to_string(&path).expect("a file");
+        assert!(text.contains(from), "{text}");
+        std::fs::write(path, text.replacen(from, to, 1)).expect("a file");
+    };
+    let anew = |said: &str| said.lines().find(|line| line.contains("measured anew")).map(str::to_owned);
+    let requests = || server.with(|counts| counts.requests);
+    assert_eq!(anew(&check_run(folder.path(), &[])), None, "there was none before");
+    assert_eq!(anew(&check_run(folder.path(), &[])), None, "nothing changed");
+    assert_eq!(requests(), CASES);
+    change("data.jsonl", "\"answer 7\"", "\"another answer\"");
+    change("data.jsonl", "context 9", "another context");
+    let said = anew(&check_run(folder.path(), &[])).expect("a line");
+    assert!(said.ends_with("measured anew: 2 cases that changed (q7, q9)"), "{said}");
+    assert_eq!(requests(), CASES + 2);
+    change("scoregate.yaml", "model: m,", "model: m, max_tokens: 77,");
+    // Killed after its first answers, and again: what it changed is not said of itself.
+    let mut child = start(folder.path(), &["--workers", "1"]).spawn().expect("a run");
+    wait_for(&server, CASES + 6);
+    send(&child, Signal::SIGKILL);
+    child.wait().expect("an end");
+    assert_eq!(anew(&check_run(folder.path(), &[])), None);
+    assert!((2 * CASES + 2..=2 * CASES + 3).contains(&requests()), "{}", requests());
+    change("scoregate.yaml", "max_tokens: 77", "max_tokens: 78");
+    let said = anew(&check_run(folder.path(), &[])).expect("a line");
+    assert!(said.ends_with("measured anew: `faithfulness` of every case (parameters changed)"), "{said}");
+}
+
 fn check_run(folder: &Path, arguments: &[&str]) -> String {
     let output = start(folder, arguments).output().expect("a run");
     assert_eq!(code(&output), 0, "{}{}", out(&output), err(&output));

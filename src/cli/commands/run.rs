@@ -149,7 +149,7 @@ fn carry_out(
     let (ledger, tape) = (source.ledger(), tape.as_ref());
     let means = Means { suite: &suite, dataset: &dataset, ledger, tape, folder, events, more: &more, env };
     // Signals are heard to the end of the reports.
-    let Outcome { run, caught, _listening } = measure(plan, &means)?;
+    let Outcome { run, caught, _held } = measure(plan, &means)?;
     let recorded = tape.map_or(Ok(()), |tape| cassette::ended(tape, &run));
     let measured = Measured {
         run: &run,

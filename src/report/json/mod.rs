@@ -9,15 +9,16 @@ mod rule;
 
 pub use file::{StoredVerdict, VerdictFileError, read_verdict};
 
+use std::io::{self, Write};
+
 use serde_json::Value;
 
-use super::pieces::Pieces;
 use super::settings::ReportSettings;
 use super::view::View;
 use crate::domain::Redactor;
 
-pub(super) fn render(view: &View<'_>, _settings: &ReportSettings) -> Result<Pieces, String> {
-    text(view).map(|text| text.into_bytes().into())
+pub(super) fn render(view: &View<'_>, _settings: &ReportSettings, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(text(view).map_err(io::Error::other)?.as_bytes())
 }
 
 pub(super) fn text(view: &View<'_>) -> Result<String, String> {

@@ -1,13 +1,14 @@
 //! What `junit-report` does not write: totals, `skipped`, times with three decimals, per-case `properties` and `line`, texts without
 //! CDATA, no `id` and `package`. One pass of `quick-xml` over one suite.
 
+use std::io::{self, Write};
+
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use quick_xml::{Reader, Writer, XmlVersion};
 
 use junit_report::TestSuite;
 
 use crate::report::escape::XmlText;
-use crate::report::pieces::{Pieces, Place};
 
 /// What stands in a test case beside what `junit-report` says.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +18,17 @@ pub(super) struct Extra {
     pub(super) properties: Vec<(&'static str, String)>,
 }
 
+/// As what a test case is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    Passed,
+    Failed,
+    Error,
+    Skipped,
+}
+
 /// Counts of elements, and whole milliseconds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     tests: usize,
     failures: usize,
@@ -35,6 +45,18 @@ impl Totals {
             errors: suite.errors(),
             skipped: suite.skipped(),
             millis: suite.time().whole_milliseconds(),
+        }
+    }
+
+    /// One more test case.
+    pub(super) fn count(&mut self, came: Counted, millis: i128) {
+        self.tests += 1;
+        self.millis += millis;
+        match came {
+            Counted::Passed => {}
+            Counted::Failed => self.failures += 1,
+            Counted::Error => self.errors += 1,
+            Counted::Skipped => self.skipped += 1,
         }
     }
 
@@ -62,92 +84,99 @@ pub(super) fn cdata(text: &XmlText) -> String {
     text.as_str().replace("]]>", "]]]]><![CDATA[>")
 }
 
-/// A suite on its way into the document, part by part: what stands in its first line is known at its end.
-pub(super) struct Growing {
-    /// Where its first line stands.
-    first: Place,
+/// A suite on its way into the document, part by part; its totals are known before its first part.
+pub(super) struct Growing<'w> {
+    out: &'w mut dyn Write,
+    /// As its first line says.
     totals: Totals,
-    head: Option<BytesStart<'static>>,
+    /// What is in the parts so far.
+    written: Totals,
     /// Of the suite itself.
     properties: Vec<(&'static str, String)>,
+    begun: bool,
+    strict: bool,
 }
 
-impl Growing {
-    pub(super) fn new(body: &mut Pieces, properties: Vec<(&'static str, String)>) -> Self {
-        Self { first: body.place(), totals: Totals::default(), head: None, properties }
+impl<'w> Growing<'w> {
+    pub(super) fn new(
+        out: &'w mut dyn Write,
+        totals: Totals,
+        properties: Vec<(&'static str, String)>,
+        strict: bool,
+    ) -> Self {
+        Self { out, totals, written: Totals::default(), properties, begun: false, strict }
     }
 
-    /// Appends the test cases of the suite in `plain`, in our dialect.
-    pub(super) fn part(
-        &mut self,
-        plain: &[u8],
-        totals: Totals,
-        extras: &[Extra],
-        strict: bool,
-        body: &mut Pieces,
-    ) -> Result<(), String> {
-        self.totals.add(totals);
-        let text = std::str::from_utf8(plain).map_err(|error| error.to_string())?;
+    /// Writes the test cases of the suite in `plain`, in our dialect; before the first of them the suite's first line.
+    pub(super) fn part(&mut self, plain: &[u8], totals: Totals, extras: &[Extra]) -> io::Result<()> {
+        self.written.add(totals);
+        let text = std::str::from_utf8(plain).map_err(io::Error::other)?;
         let mut reader = Reader::from_str(text);
         let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
         let mut extras = extras.iter();
         loop {
-            let event = reader.read_event().map_err(|error| error.to_string())?;
-            let written = match event {
+            match reader.read_event().map_err(io::Error::other)? {
                 Event::Eof => break,
                 Event::Start(start) if start.name().as_ref() == "testcase" => {
-                    open(&mut writer, &start, extras.next(), strict, false)
+                    open(&mut writer, &start, extras.next(), self.strict, false)?;
                 }
                 Event::Empty(start) if start.name().as_ref() == "testcase" => {
-                    open(&mut writer, &start, extras.next(), strict, true)
+                    open(&mut writer, &start, extras.next(), self.strict, true)?;
                 }
                 Event::Start(start) if start.name().as_ref() == "testsuite" => {
-                    self.head.get_or_insert_with(|| start.into_owned());
+                    self.begin(&start)?;
                     // For the indentation of what is in it.
-                    writer.write_event(Event::Start(BytesStart::new("testsuite"))).map_err(|error| error.to_string())
+                    writer.write_event(Event::Start(BytesStart::new("testsuite")))?;
                 }
-                Event::Empty(start) if start.name().as_ref() == "testsuite" => {
-                    self.head.get_or_insert_with(|| start.into_owned());
-                    Ok(())
-                }
-                Event::Start(start) if start.name().as_ref() == "testsuites" => Ok(()),
-                Event::End(end) if end.name().as_ref() == "testsuites" => Ok(()),
-                Event::Decl(_) => Ok(()),
-                Event::CData(data) => writer
-                    .write_event(Event::Text(BytesText::new(&data.into_inner())))
-                    .map_err(|error| error.to_string()),
-                other => writer.write_event(other).map_err(|error| error.to_string()),
-            };
-            written?;
+                Event::Empty(start) if start.name().as_ref() == "testsuite" => self.begin(&start)?,
+                Event::Start(start) if start.name().as_ref() == "testsuites" => {}
+                Event::End(end) if end.name().as_ref() == "testsuites" => {}
+                Event::Decl(_) => {}
+                Event::CData(data) => writer.write_event(Event::Text(BytesText::new(&data.into_inner())))?,
+                other => writer.write_event(other)?,
+            }
         }
         let bytes = writer.into_inner();
         let inner = bytes.strip_prefix(b"<testsuite>").and_then(|bytes| bytes.strip_suffix(b"\n</testsuite>"));
         match inner {
-            Some(inner) => body.push(inner),
+            Some(inner) => self.out.write_all(inner),
             // A suite without test cases is written as one empty element.
-            None if bytes.is_empty() => {}
-            None => return Err("a part of a suite is not written as expected".to_owned()),
+            None if bytes.is_empty() => Ok(()),
+            None => Err(io::Error::other("a part of a suite is not written as expected")),
         }
-        Ok(())
     }
 
-    /// Puts the first and the last line around the parts; returns what is in them.
-    pub(super) fn end(self, body: &mut Pieces) -> Result<Totals, String> {
-        let head = suite(&self.head.ok_or("a suite without a part")?, &self.totals)?;
-        let empty = body.ends_at(&self.first) && self.properties.is_empty();
-        let mut writer = Writer::new_with_indent(vec![b'\n'], b' ', 2);
-        let head = if empty { Event::Empty(head) } else { Event::Start(head) };
-        writer.write_event(head).map_err(|error| error.to_string())?;
-        write_properties(&mut writer, &self.properties)?;
-        body.put(self.first, writer.into_inner());
-        if !empty {
-            body.push(b"\n</testsuite>");
+    /// The suite's first line and its properties.
+    fn begin(&mut self, start: &BytesStart<'_>) -> io::Result<()> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Ok(());
         }
-        Ok(self.totals)
+        let head = suite(start, &self.totals)?;
+        let mut writer = Writer::new_with_indent(vec![b'\n'], b' ', 2);
+        let head = if self.is_empty() { Event::Empty(head) } else { Event::Start(head) };
+        writer.write_event(head)?;
+        write_properties(&mut writer, &self.properties)?;
+        self.out.write_all(&writer.into_inner())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.totals.tests == 0 && self.properties.is_empty()
+    }
+
+    /// Writes the last line.
+    ///
+    /// # Errors
+    /// Where the parts hold something else than what the first line says.
+    pub(super) fn end(self) -> io::Result<()> {
+        if self.written != self.totals || !self.begun {
+            let (said, held) = (self.totals, self.written);
+            return Err(io::Error::other(format!("a suite says {said:?} and holds {held:?}")));
+        }
+        if self.is_empty() { Ok(()) } else { self.out.write_all(b"\n</testsuite>") }
     }
 }
 
-fn suite<'a>(start: &BytesStart<'_>, totals: &Totals) -> Result<BytesStart<'a>, String> {
+fn suite<'a>(start: &BytesStart<'_>, totals: &Totals) -> io::Result<BytesStart<'a>> {
     let mut element = BytesStart::new("testsuite");
     element.push_attribute(("name", attribute(start, "name")?.as_str()));
     totals.attributes(&mut element, true);
@@ -162,7 +191,7 @@ fn open(
     extra: Option<&Extra>,
     strict: bool,
     empty: bool,
-) -> Result<(), String> {
+) -> io::Result<()> {
     let mut element = BytesStart::new("testcase");
     let wanted: &[&str] = if strict { &["name", "classname"] } else { &["name", "classname", "file"] };
     for name in wanted {
@@ -177,7 +206,7 @@ fn open(
     let time: f64 = attribute(start, "time")?.parse().unwrap_or_default();
     element.push_attribute(("time", seconds((time * 1e3).round() as i128).as_str()));
     let properties = extra.map(|extra| extra.properties.as_slice()).filter(|_| !strict).unwrap_or_default();
-    let mut write = |event: Event<'_>| writer.write_event(event).map_err(|error| error.to_string());
+    let mut write = |event: Event<'_>| writer.write_event(event);
     if empty && properties.is_empty() {
         return write(Event::Empty(element));
     }
@@ -186,15 +215,15 @@ fn open(
     if !empty {
         return Ok(());
     }
-    writer.write_event(Event::End(BytesEnd::new("testcase"))).map_err(|error| error.to_string())
+    writer.write_event(Event::End(BytesEnd::new("testcase")))
 }
 
 /// Nothing where there are none.
-fn write_properties(writer: &mut Writer<Vec<u8>>, properties: &[(&'static str, String)]) -> Result<(), String> {
+fn write_properties(writer: &mut Writer<Vec<u8>>, properties: &[(&'static str, String)]) -> io::Result<()> {
     if properties.is_empty() {
         return Ok(());
     }
-    let mut write = |event: Event<'_>| writer.write_event(event).map_err(|error| error.to_string());
+    let mut write = |event: Event<'_>| writer.write_event(event);
     write(Event::Start(BytesStart::new("properties")))?;
     for (name, value) in properties {
         let property = BytesStart::new("property").with_attributes([("name", *name), ("value", value.as_str())]);
@@ -204,10 +233,10 @@ fn write_properties(writer: &mut Writer<Vec<u8>>, properties: &[(&'static str, S
 }
 
 /// An attribute's value; empty where there is none.
-fn attribute(start: &BytesStart<'_>, name: &str) -> Result<String, String> {
-    let found = start.try_get_attribute(name).map_err(|error| error.to_string())?;
+fn attribute(start: &BytesStart<'_>, name: &str) -> io::Result<String> {
+    let found = start.try_get_attribute(name).map_err(io::Error::other)?;
     let Some(found) = found else { return Ok(String::new()) };
-    found.normalized_value(XmlVersion::Implicit1_0).map(|value| value.into_owned()).map_err(|error| error.to_string())
+    found.normalized_value(XmlVersion::Implicit1_0).map(|value| value.into_owned()).map_err(io::Error::other)
 }
 
 /// Digits, point, three digits.
@@ -216,16 +245,10 @@ fn seconds(millis: i128) -> String {
     format!("{}.{:03}", millis / 1_000, millis % 1_000)
 }
 
-/// The whole document around the suites.
-pub(super) fn document(
-    name: &str,
-    timestamp: &str,
-    strict: bool,
-    totals: &Totals,
-    (first, mut body): (Place, Pieces),
-) -> Result<Pieces, String> {
+/// What stands before the suites.
+pub(super) fn begin(out: &mut dyn Write, name: &str, timestamp: &str, strict: bool, totals: &Totals) -> io::Result<()> {
     let mut writer = Writer::new(Vec::new());
-    let mut write = |event: Event<'_>| writer.write_event(event).map_err(|error| error.to_string());
+    let mut write = |event: Event<'_>| writer.write_event(event);
     write(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     write(Event::Text(BytesText::from_escaped("\n")))?;
     let mut root = BytesStart::new("testsuites");
@@ -235,7 +258,10 @@ pub(super) fn document(
         root.push_attribute(("timestamp", timestamp));
     }
     write(Event::Start(root))?;
-    body.put(first, writer.into_inner());
-    body.push(b"\n</testsuites>\n");
-    Ok(body)
+    out.write_all(&writer.into_inner())
+}
+
+/// What stands behind them.
+pub(super) fn end(out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"\n</testsuites>\n")
 }

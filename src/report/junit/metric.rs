@@ -1,13 +1,14 @@
 //! The suite of one target and metric: a test case a case.
 
 use std::collections::HashMap;
+use std::io;
 
 use junit_report::{Duration, TestCase, TestResult};
 
-use super::dialect::{Extra, cdata};
+use super::dialect::{Counted, Extra, Totals, cdata};
 use super::label::{Labels, Taken};
-use super::{Part, Write};
-use crate::domain::{BrokenCase, CaseRecord, Cell, FailureKind, Side, SkipReason, TargetName};
+use super::{Part, Take};
+use crate::domain::{BrokenCase, CaseRecord, Cell, FailureKind, Side, SkipReason, TargetName, TrialRecord};
 use crate::report::clean::Clean;
 use crate::report::escape::{xml_attribute, xml_body};
 use crate::report::view::{Shown, View};
@@ -21,12 +22,11 @@ const PART: usize = 500;
 /// Errors whose texts are read; later ones keep their kind.
 const READ: usize = 2_000;
 
-/// The texts behind failures and errors.
+/// What decided, and the texts of it.
 pub(super) struct Texts<'v, 'a> {
     view: &'v View<'a>,
     broken: HashMap<(&'v str, &'v str, &'v str), &'v BrokenCase>,
     shown: HashMap<(&'v str, &'v str), &'v Shown>,
-    left: usize,
 }
 
 impl<'v, 'a> Texts<'v, 'a> {
@@ -35,18 +35,7 @@ impl<'v, 'a> Texts<'v, 'a> {
         let decisive = view.verdict.broken.iter().filter(|case| case.decisive && failed);
         let broken = decisive.map(|case| ((&*case.case, &*case.target, &*case.metric), case)).collect();
         let shown = view.broken.iter().map(|shown| ((&*shown.key.0, &*shown.key.1), shown)).collect();
-        Self { view, broken, shown, left: READ }
-    }
-
-    /// The message of an outcome's failure, or of one metric's.
-    fn message(&mut self, offset: u64, metric: &str) -> Option<Clean> {
-        self.left = self.left.checked_sub(1)?;
-        let line = self.view.texts?.outcome(offset)?;
-        let score = line.scores.into_iter().find(|score| score.metric == metric);
-        let failure =
-            score.and_then(|score| score.error.or(score.unusable)).filter(|failure| !failure.message.is_empty());
-        let failure = failure.or(line.error)?;
-        Some(self.view.cleaner.line(&failure.message, TEXT)).filter(|message| !message.is_blank())
+        Self { view, broken, shown }
     }
 
     fn details(&self, case: &CaseRecord) -> Option<&'v Shown> {
@@ -54,14 +43,47 @@ impl<'v, 'a> Texts<'v, 'a> {
     }
 }
 
+/// Reads the texts of errors, of a bounded number of them.
+pub(super) struct Reader<'t, 'v, 'a> {
+    texts: &'t Texts<'v, 'a>,
+    left: usize,
+}
+
+impl<'t, 'v, 'a> Reader<'t, 'v, 'a> {
+    pub(super) fn new(texts: &'t Texts<'v, 'a>) -> Self {
+        Self { texts, left: READ }
+    }
+
+    /// The message of an outcome's failure, or of one metric's.
+    fn message(&mut self, offset: u64, metric: &str) -> Option<Clean> {
+        self.left = self.left.checked_sub(1)?;
+        let line = self.texts.view.texts?.outcome(offset)?;
+        let score = line.scores.into_iter().find(|score| score.metric == metric);
+        let failure =
+            score.and_then(|score| score.error.or(score.unusable)).filter(|failure| !failure.message.is_empty());
+        let failure = failure.or(line.error)?;
+        Some(self.texts.view.cleaner.line(&failure.message, TEXT)).filter(|message| !message.is_blank())
+    }
+}
+
+/// What stands in the suite's first line.
+pub(super) fn totals(view: &View<'_>, target: &TargetName, at: usize, texts: &Texts<'_, '_>) -> Totals {
+    let metric = view.run.header.metrics.get(at).map_or("", |metric| &*metric.name);
+    let mut totals = Totals::default();
+    for case in view.run.cases.iter().filter(|case| case.target == *target) {
+        totals.count(came(case, at, metric, texts).counted(), time(case).whole_milliseconds());
+    }
+    totals
+}
+
 pub(super) fn suite(
     view: &View<'_>,
     target: &TargetName,
     at: usize,
     labels: &Labels,
-    texts: &mut Texts<'_, '_>,
-    write: &mut Write<'_>,
-) -> Result<(), String> {
+    reader: &mut Reader<'_, '_, '_>,
+    take: &mut Take<'_>,
+) -> io::Result<()> {
     let metric = view.run.header.metrics.get(at).map_or("", |metric| &*metric.name);
     let name = format!("{} / {}{}", labels.suite, labels.metric(metric), labels.of_target(target));
     let mut part = Part::new(view, &name);
@@ -70,20 +92,19 @@ pub(super) fn suite(
         let test_name = format!("{} / {}{}", labels.case(&case.id), labels.metric(metric), labels.of_target(target));
         let test_name = taken.unique(test_name, &[&case.id, metric, target]);
         let mut test = TestCase::success(&test_name, time(case));
-        let (result, properties) = result(case, at, metric, texts);
-        test.result = result;
+        test.result = result(case, came(case, at, metric, reader.texts), metric, reader);
         test.set_classname(&labels.class(labels.case(&case.id)));
         let place = case.place.as_ref();
         if let Some(place) = place {
             test.set_filepath(xml_attribute(&view.cleaner.line(&place.file, 500)).as_str());
         }
         part.tests.add_testcase(test);
-        part.extras.push(Extra { line: place.map(|place| place.line.max(1)), properties });
+        part.extras.push(Extra { line: place.map(|place| place.line.max(1)), properties: properties(case, at) });
         if part.extras.len() == PART {
-            write(std::mem::replace(&mut part, Part::new(view, &name)))?;
+            take(std::mem::replace(&mut part, Part::new(view, &name)))?;
         }
     }
-    write(part)
+    take(part)
 }
 
 /// The answers' mean latency in whole milliseconds; nothing where none was measured now.
@@ -97,19 +118,70 @@ fn time(case: &CaseRecord) -> Duration {
     Duration::milliseconds((sum / f64::from(count)).round().min(1e12) as i64)
 }
 
-fn result(
-    case: &CaseRecord,
-    at: usize,
-    metric: &str,
-    texts: &mut Texts<'_, '_>,
-) -> (TestResult, Vec<(&'static str, String)>) {
-    let cells = || case.trials.iter().filter_map(|trial| Some((trial, trial.cells.get(at).copied().flatten()?)));
-    let values: Vec<f64> = cells()
-        .filter_map(|(_, cell)| match cell {
-            Cell::Value { value, .. } => Some(value),
-            Cell::Error { .. } | Cell::Unusable { .. } | Cell::Skipped(_) => None,
+/// What a case came to in one metric.
+#[derive(Clone, Copy)]
+enum Came<'v> {
+    Measured,
+    /// It made the gate fail.
+    Broken(&'v BrokenCase),
+    /// With the offset of the line that says so.
+    Lost(u64, FailureKind, Side),
+    /// And why.
+    Skipped(&'static str),
+}
+
+impl Came<'_> {
+    fn counted(self) -> Counted {
+        match self {
+            Came::Measured => Counted::Passed,
+            Came::Broken(_) => Counted::Failed,
+            Came::Lost(..) => Counted::Error,
+            Came::Skipped(_) => Counted::Skipped,
+        }
+    }
+}
+
+fn cells(case: &CaseRecord, at: usize) -> impl Iterator<Item = (&TrialRecord, Cell)> {
+    case.trials.iter().filter_map(move |trial| Some((trial, trial.cells.get(at).copied().flatten()?)))
+}
+
+fn values(case: &CaseRecord, at: usize) -> impl Iterator<Item = f64> {
+    cells(case, at).filter_map(|(_, cell)| match cell {
+        Cell::Value { value, .. } => Some(value),
+        Cell::Error { .. } | Cell::Unusable { .. } | Cell::Skipped(_) => None,
+    })
+}
+
+fn came<'v>(case: &CaseRecord, at: usize, metric: &str, texts: &Texts<'v, '_>) -> Came<'v> {
+    if !texts.broken.is_empty()
+        && let Some(broken) = texts.broken.get(&(&*case.id, &*case.target, metric))
+    {
+        return Came::Broken(broken);
+    }
+    if values(case, at).next().is_some() {
+        return Came::Measured;
+    }
+    let lost = cells(case, at).find_map(|(trial, cell)| match cell {
+        Cell::Error { kind, side } => Some(Came::Lost(trial.offset, kind, side)),
+        Cell::Unusable { kind } => Some(Came::Lost(trial.offset, kind, Side::Infra)),
+        Cell::Value { .. } | Cell::Skipped(_) => None,
+    });
+    let unanswered = || {
+        let trial = case.trials.iter().find(|trial| trial.answered.is_err())?;
+        let (kind, side) = trial.answered.err()?;
+        Some(Came::Lost(trial.offset, kind, side))
+    };
+    lost.or_else(unanswered).unwrap_or_else(|| {
+        Came::Skipped(match cells(case, at).next() {
+            Some((_, Cell::Skipped(SkipReason::NotApplicable))) => "the metric does not apply to this case",
+            Some((_, Cell::Skipped(SkipReason::NotMeasured))) => "it was planned and left out",
+            _ => "no score was recorded",
         })
-        .collect();
+    })
+}
+
+fn properties(case: &CaseRecord, at: usize) -> Vec<(&'static str, String)> {
+    let values: Vec<f64> = values(case, at).collect();
     let mut properties = Vec::new();
     if !values.is_empty() {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
@@ -123,37 +195,20 @@ fn result(
     if attempts > 1 {
         properties.push(("attempts", attempts.to_string()));
     }
-    let decisive = texts.broken.get(&(&*case.id, &*case.target, metric)).copied();
-    if let Some(broken) = decisive {
-        return (failure(texts.view, case, broken, texts.details(case)), properties);
+    properties
+}
+
+fn result(case: &CaseRecord, came: Came<'_>, metric: &str, reader: &mut Reader<'_, '_, '_>) -> TestResult {
+    match came {
+        Came::Measured => TestResult::Success,
+        Came::Broken(broken) => failure(reader.texts.view, case, broken, reader.texts.details(case)),
+        Came::Lost(offset, kind, side) => error(case, (offset, kind, side), metric, reader),
+        Came::Skipped(why) => TestResult::SkippedWithCause {
+            type_: "skipped".to_owned(),
+            message: why.to_owned(),
+            cause: Some(why.to_owned()),
+        },
     }
-    if !values.is_empty() {
-        return (TestResult::Success, properties);
-    }
-    let lost = cells().find_map(|(trial, cell)| match cell {
-        Cell::Error { kind, side } => Some((trial.offset, kind, side)),
-        Cell::Unusable { kind } => Some((trial.offset, kind, Side::Infra)),
-        Cell::Value { .. } | Cell::Skipped(_) => None,
-    });
-    let unanswered = || {
-        let trial = case.trials.iter().find(|trial| trial.answered.is_err())?;
-        let (kind, side) = trial.answered.err()?;
-        Some((trial.offset, kind, side))
-    };
-    if let Some((offset, kind, side)) = lost.or_else(unanswered) {
-        return (error(case, (offset, kind, side), metric, texts), properties);
-    }
-    let why = match cells().next() {
-        Some((_, Cell::Skipped(SkipReason::NotApplicable))) => "the metric does not apply to this case",
-        Some((_, Cell::Skipped(SkipReason::NotMeasured))) => "it was planned and left out",
-        _ => "no score was recorded",
-    };
-    let skipped = TestResult::SkippedWithCause {
-        type_: "skipped".to_owned(),
-        message: why.to_owned(),
-        cause: Some(why.to_owned()),
-    };
-    (skipped, properties)
 }
 
 fn failure(view: &View<'_>, case: &CaseRecord, broken: &BrokenCase, shown: Option<&Shown>) -> TestResult {
@@ -186,15 +241,20 @@ fn failure(view: &View<'_>, case: &CaseRecord, broken: &BrokenCase, shown: Optio
     }
 }
 
-fn error(case: &CaseRecord, lost: (u64, FailureKind, Side), metric: &str, texts: &mut Texts<'_, '_>) -> TestResult {
+fn error(
+    case: &CaseRecord,
+    lost: (u64, FailureKind, Side),
+    metric: &str,
+    reader: &mut Reader<'_, '_, '_>,
+) -> TestResult {
     let (offset, kind, side) = lost;
-    let said = texts.message(offset, metric).map(|message| format!(": {message}")).unwrap_or_default();
+    let said = reader.message(offset, metric).map(|message| format!(": {message}")).unwrap_or_default();
     let who = match side {
         Side::Target => "the system under test failed",
         Side::Infra => "not measured",
     };
     let message = Clean::ours(format!("{who} ({}){said}", kind.word()));
-    let mut body = place(texts.view, case);
+    let mut body = place(reader.texts.view, case);
     body.push(message.to_string());
     TestResult::Error {
         type_: kind.word().to_owned(),

@@ -5,54 +5,58 @@
 //! Azure Pipelines takes the failure's message attribute, GitLab only its body, most drop properties, so the facts stand in the body too.
 //!
 //! `junit-report` writes a suite from sanitised text; [`dialect`] adds what it cannot write. A few hundred test cases
-//! are in memory at a time, beside the finished pieces.
+//! are in memory at a time: what the first lines say is counted before.
 
 mod dialect;
 mod gate;
 mod label;
 mod metric;
 
+use std::io::{self, Write};
+
 use junit_report::{OffsetDateTime, Report, TestSuite};
 
-use super::pieces::Pieces;
 use super::settings::ReportSettings;
 use super::view::View;
+use crate::domain::TargetName;
 use dialect::{Extra, Growing, Totals};
 use label::Labels;
 
-pub(super) fn render(view: &View<'_>, settings: &ReportSettings) -> Result<Pieces, String> {
-    let labels = Labels::new(view);
-    let mut body = Pieces::default();
-    let root = body.place();
-    let mut totals = Totals::default();
-    let strict = settings.junit_strict;
-    type Fill<'f> = dyn FnMut(&mut Write<'_>) -> Result<(), String> + 'f;
-    let mut grow = |properties, fill: &mut Fill<'_>| -> Result<(), String> {
-        let mut growing = Growing::new(&mut body, properties);
-        fill(&mut |part| write(part, strict, &mut growing, &mut body))?;
-        totals.add(growing.end(&mut body)?);
-        Ok(())
-    };
-    grow(gate::effort(view), &mut |write| write(gate::suite(view, &labels)))?;
-    let mut texts = metric::Texts::new(view);
-    for target in &view.run.header.reported_targets() {
-        for at in 0..view.run.header.metrics.len() {
-            grow(Vec::new(), &mut |write| metric::suite(view, target, at, &labels, &mut texts, write))?;
-        }
+pub(super) fn render(view: &View<'_>, settings: &ReportSettings, out: &mut dyn Write) -> io::Result<()> {
+    let (labels, texts, strict) = (Labels::new(view), metric::Texts::new(view), settings.junit_strict);
+    let gate = gate::suite(view, &labels);
+    let targets = view.run.header.reported_targets();
+    let suites: Vec<(&TargetName, usize, Totals)> = targets
+        .iter()
+        .flat_map(|target| (0..view.run.header.metrics.len()).map(move |at| (target, at)))
+        .map(|(target, at)| (target, at, metric::totals(view, target, at, &texts)))
+        .collect();
+    let of_gate = Totals::of(&gate.tests);
+    let mut totals = of_gate;
+    suites.iter().for_each(|(.., more)| totals.add(*more));
+    dialect::begin(out, &labels.suite, &timestamp(started(view)), strict, &totals)?;
+    let mut growing = Growing::new(out, of_gate, gate::effort(view), strict);
+    write(gate, &mut growing)?;
+    growing.end()?;
+    let mut reader = metric::Reader::new(&texts);
+    for (target, at, totals) in suites {
+        let mut growing = Growing::new(out, totals, Vec::new(), strict);
+        metric::suite(view, target, at, &labels, &mut reader, &mut |part| write(part, &mut growing))?;
+        growing.end()?;
     }
-    dialect::document(&labels.suite, &timestamp(started(view)), strict, &totals, (root, body))
+    dialect::end(out)
 }
 
 /// Takes a part of a suite.
-type Write<'w> = dyn FnMut(Part) -> Result<(), String> + 'w;
+type Take<'w> = dyn FnMut(Part) -> io::Result<()> + 'w;
 
-fn write(part: Part, strict: bool, growing: &mut Growing, body: &mut Pieces) -> Result<(), String> {
+fn write(part: Part, growing: &mut Growing<'_>) -> io::Result<()> {
     let own = Totals::of(&part.tests);
     let mut report = Report::new();
     report.add_testsuite(part.tests);
     let mut plain = Vec::new();
-    report.write_xml(&mut plain).map_err(|error| error.to_string())?;
-    growing.part(&plain, own, &part.extras, strict, body)
+    report.write_xml(&mut plain).map_err(io::Error::other)?;
+    growing.part(&plain, own, &part.extras)
 }
 
 /// Some of a suite's test cases, and what `junit-report` cannot say of them, in the same order.

@@ -10,9 +10,10 @@ mod sections;
 
 pub use marker::{MARKER_START, marker};
 
+use std::io::{self, Write};
+
 use super::clean::{Clean, Cleaner};
 use super::escape::markdown;
-use super::pieces::Pieces;
 use super::settings::ReportSettings;
 use super::view::View;
 use crate::domain::Decision;
@@ -51,12 +52,12 @@ impl Size {
 }
 
 /// With the marker that finds the comment again as its first line.
-pub(super) fn comment(view: &View<'_>, _settings: &ReportSettings) -> Result<Pieces, String> {
-    Ok(format!("{}\n{}", marker(&view.comment_key()), text(view, Size::Comment)).into_bytes().into())
+pub(super) fn comment(view: &View<'_>, _settings: &ReportSettings, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "{}\n{}", marker(&view.comment_key()), text(view, Size::Comment))
 }
 
-pub(super) fn summary(view: &View<'_>, _settings: &ReportSettings) -> Result<Pieces, String> {
-    Ok(text(view, Size::Summary(SUMMARY)).into_bytes().into())
+pub(super) fn summary(view: &View<'_>, _settings: &ReportSettings, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(text(view, Size::Summary(SUMMARY)).as_bytes())
 }
 
 /// The document without a marker.

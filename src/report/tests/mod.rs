@@ -39,7 +39,9 @@ fn file(sample: &Sample, name: &str) -> String {
 
 fn file_with(sample: &Sample, name: &str, settings: &ReportSettings) -> String {
     let kind = super::KINDS.iter().find(|kind| kind.file == name).unwrap();
-    String::from_utf8(kind.pieces(&sample.view(), settings).unwrap().concat()).unwrap()
+    let mut bytes = Vec::new();
+    (kind.render)(&sample.view(), settings, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
 }
 
 /// The lines of a fixture of texts, one by one and together.

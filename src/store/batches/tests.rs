@@ -143,7 +143,13 @@ fn a_locked_file_is_not_waited_for_in_a_hurry() {
 #[tokio::test]
 async fn a_journal_that_remembers_batches_outlives_its_run() {
     let (_folder, path) = place();
-    let usage = LedgerUse { mode: LedgerMode::Off, ttl: None, place: "a\nb".to_owned(), suite: "suite".to_owned() };
+    let usage = LedgerUse {
+        mode: LedgerMode::Off,
+        ttl: None,
+        place: "a\nb".to_owned(),
+        suite: "suite".to_owned(),
+        shape: String::new(),
+    };
     let ledger = Ledger::open_for(&path, &usage).unwrap();
     Batches::open(&ledger, LONG_AGO).unwrap().begin(&batch("a", &[1], LONG_AGO)).unwrap();
     ledger.finish().await.unwrap();

@@ -10,7 +10,7 @@ use tempfile::{NamedTempFile, TempPath};
 
 use super::{CASSETTE_SCHEMA, CallLine, Cassette, CassetteEnd, CassetteHeader};
 use crate::store::lines::LINE_LIMIT;
-use crate::store::write::{persist, share, temporary};
+use crate::store::write::{folder_of, persist, share, temporary};
 use crate::store::{Lock, StoreError};
 
 #[derive(Serialize)]
@@ -160,10 +160,6 @@ impl CassetteWriter {
         state.calls += u64::from(matches!(line, Written::Call(_)));
         Ok(())
     }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// One process at a time records into `path`.

@@ -77,6 +77,8 @@ pub struct LedgerUse {
     pub place: String,
     /// The suite's name, for people.
     pub suite: String,
+    /// What its questions are made of, for [`Ledger::before`] of the next run.
+    pub shape: String,
 }
 
 /// What a run goes on with.
@@ -95,6 +97,7 @@ pub struct Ledger {
     thread: Option<JoinHandle<()>>,
     patience: Patience,
     resumed: Option<Resumed>,
+    before: Option<String>,
     /// The file is only for recovery, and the run is over: it goes with this handle.
     discard: AtomicBool,
     recovery_only: bool,
@@ -125,8 +128,9 @@ impl Ledger {
         let patience = Patience::default();
         let connection = schema::open(path, &patience)?;
         let run = usage.map(|usage| unfinished::Run::begin(&connection, usage, now_us())).transpose();
-        let run = run.map_err(|error| explain::failure(path, &error))?;
+        let mut run = run.map_err(|error| explain::failure(path, &error))?;
         let resumed = run.as_ref().and_then(unfinished::Run::resumed);
+        let before = run.as_mut().and_then(unfinished::Run::take_before);
         let (orders, inbox) = mpsc::channel();
         let server = serve::Server::new(connection, run, patience.clone());
         let thread = std::thread::Builder::new()
@@ -139,6 +143,7 @@ impl Ledger {
             thread: Some(thread),
             patience,
             resumed,
+            before,
             discard: AtomicBool::new(false),
             recovery_only: usage.is_some_and(|usage| usage.mode == LedgerMode::Off),
         })
@@ -152,6 +157,11 @@ impl Ledger {
     /// The stopped run that this one goes on with, if there is one.
     pub fn resumed(&self) -> Option<Resumed> {
         self.resumed
+    }
+
+    /// What the questions of the last run of this place were made of that kept an answer, where that run's answers may be used.
+    pub fn before(&self) -> Option<&str> {
+        self.before.as_deref()
     }
 
     /// What is kept for `key` and may be used by this run.
@@ -182,6 +192,14 @@ impl Ledger {
         let batches = self.order(Order::Finish(reply), answer).await?;
         self.discard.store(self.recovery_only && !batches, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Nothing more is asked of it: its file is put in order while others work. Dropping the handle waits until that is done.
+    pub fn close(&self) {
+        if let Some(orders) = &self.orders {
+            // Where its thread has ended, it is closed.
+            let _ = orders.send(Order::Close);
+        }
     }
 
     /// From now on a locked file is waited for no longer than a moment: somebody wants to stop.

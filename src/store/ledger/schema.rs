@@ -15,7 +15,7 @@ type Migration = fn(&Transaction<'_>) -> rusqlite::Result<()>;
 
 /// One entry a version (`PRAGMA user_version`): the first makes the tables in an empty file, each next one changes them. Add at the end;
 /// what a released version wrote is never lost and never changed here afterwards.
-const MIGRATIONS: &[Migration] = &[make, add_accounts];
+const MIGRATIONS: &[Migration] = &[make, add_accounts, add_shapes];
 
 /// The version that this program writes.
 pub(super) fn version() -> i64 {
@@ -130,6 +130,12 @@ fn add_accounts(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     )?;
     row::take_over_version_1(transaction)?;
     transaction.execute_batch("DROP TABLE call_1")
+}
+
+/// Version 3: what the questions of the last run of each place were made of.
+fn add_shapes(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction
+        .execute_batch("CREATE TABLE shape (place BLOB PRIMARY KEY NOT NULL, made_of TEXT NOT NULL) WITHOUT ROWID;")
 }
 
 /// A new file's name is on disk as well.

@@ -33,6 +33,8 @@ pub(super) enum Order {
     Put(Box<Put>),
     /// Whether batches are remembered in the file.
     Finish(Reply<bool>),
+    /// Nothing follows.
+    Close,
 }
 
 pub(super) struct Server {
@@ -57,14 +59,15 @@ impl Server {
     pub(super) fn serve(mut self, inbox: &mpsc::Receiver<Order>) {
         while let Ok(first) = inbox.recv() {
             let (mut gets, mut puts) = (Vec::new(), Vec::new());
-            let (mut next, mut finish) = (Some(first), None);
+            let (mut next, mut finish, mut close) = (Some(first), None, false);
             while let Some(order) = next {
                 match order {
                     Order::Get(key, reply) => gets.push((key, reply)),
                     Order::Put(put) => puts.push(*put),
                     Order::Finish(reply) => finish = Some(reply),
+                    Order::Close => close = true,
                 }
-                let full = finish.is_some() || gets.len().max(puts.len()) >= GROUP;
+                let full = close || finish.is_some() || gets.len().max(puts.len()) >= GROUP;
                 next = if full { None } else { inbox.try_recv().ok() };
             }
             self.look_up(gets);
@@ -81,6 +84,9 @@ impl Server {
             // After what was ordered before it: a commit may say that the run is there.
             if let Some(reply) = finish {
                 tell(reply, self.finish());
+            }
+            if close {
+                break;
             }
         }
         self.close();

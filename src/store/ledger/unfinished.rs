@@ -40,13 +40,15 @@ pub(super) struct Run {
     /// stopped.
     until_us: i64,
     resumed: Option<Resumed>,
+    shape: String,
+    before: Option<String>,
     signed_us: Option<i64>,
 }
 
 impl Run {
     /// Looks for a stopped run of the same place and mode to go on with.
     pub(super) fn begin(connection: &Connection, usage: &LedgerUse, now_us: i64) -> rusqlite::Result<Self> {
-        let LedgerUse { mode, ttl, place, suite } = usage;
+        let LedgerUse { mode, ttl, place, suite, shape } = usage;
         let place = *blake3::hash(place.as_bytes()).as_bytes();
         let young = now_us.saturating_sub(micros(STALE));
         let stopped: Option<i64> = connection
@@ -66,6 +68,10 @@ impl Run {
                 Some(Resumed { begun_us, answers: answers.unsigned_abs() })
             }
         };
+        let before: Option<String> = connection
+            .query_row("SELECT CAST(made_of AS TEXT) FROM shape WHERE place = ?1", [place.as_slice()], |row| row.get(0))
+            .optional()?;
+        let before = before.filter(|_| *mode == LedgerMode::On || stopped.is_some());
         let begun_us = stopped.unwrap_or(now_us);
         let since_us = match (mode, ttl) {
             (LedgerMode::On, None) => i64::MIN,
@@ -84,12 +90,18 @@ impl Run {
             since_us,
             until_us,
             resumed: resumed.filter(|_| told),
+            shape: shape.clone(),
+            before,
             signed_us: None,
         })
     }
 
     pub(super) fn resumed(&self) -> Option<Resumed> {
         self.resumed
+    }
+
+    pub(super) fn take_before(&mut self) -> Option<String> {
+        self.before.take()
     }
 
     /// Nothing that it keeps is older: a clock that was set back does not make it so.
@@ -113,6 +125,12 @@ impl Run {
             "INSERT OR REPLACE INTO run (place, mode, suite, begun_us, seen_us) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![self.place.as_slice(), self.mode.word(), self.suite, self.begun_us, now_us],
         )?;
+        if self.signed_us.is_none() {
+            transaction.execute(
+                "INSERT OR REPLACE INTO shape (place, made_of) VALUES (?1, ?2)",
+                params![self.place.as_slice(), self.shape],
+            )?;
+        }
         Ok(())
     }
 

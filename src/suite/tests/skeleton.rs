@@ -187,6 +187,9 @@ fn run_settings_are_checked() {
             "unknown-key 5:47 unknown key `tials`"
         ]
     );
+    let found = brief(&format!("{SMALL}run: {{ budget: {{ time: 0s }}, retry: {{ max_elapsed: 0s }} }}\n"));
+    let nothing = |name: &str| found.iter().any(|line| line.ends_with(&format!("`{name}` must be more than nothing")));
+    assert!(found.len() == 2 && nothing("time") && nothing("max_elapsed"), "{found:?}");
     let found = brief(&format!("{SMALL}run: {{ timeout: 0s, ledger: ../x }}\n"));
     assert_eq!(found[0], "out-of-range 5:17 `timeout` must be more than nothing");
     assert!(found[1].starts_with("path 5:"), "{found:?}");

@@ -55,7 +55,7 @@ pub(super) fn execute(args: &RepeatArgs, env: &Env) -> Result<Ending, Failed> {
     let (folder, events, more) = (&*args.out, &events, &|_: &Run| None);
     let means = Means { suite: &suite, dataset: &dataset, ledger, tape: None, folder, events, more, env };
     let redactor = plan.redactor.clone();
-    let Outcome { run, caught, _listening } = measure(plan, &means).map_err(|failed| failed.masked(&redactor))?;
+    let Outcome { run, caught, _held } = measure(plan, &means).map_err(|failed| failed.masked(&redactor))?;
     let noises = noises(&run, &before);
     match args.format {
         StatsFormat::Human => screen::out(&shown(&noises, args.times)),
@@ -129,7 +129,7 @@ fn take(dataset: &mut Dataset, answers: &Answers, args: &RepeatArgs) -> Result<u
 
 fn stored_target(answers: &Arc<Answers>, name: &TargetName) -> Ready {
     let target = Box::new(Stored { answers: Arc::clone(answers), name: name.clone() });
-    Ready { name: name.clone(), target, free: true }
+    Ready { name: name.clone(), target, free: true, made_of: Digest::of([&**name]) }
 }
 
 /// The same answer, however often it is asked for.

@@ -9,7 +9,7 @@ use super::super::*;
 use super::{ANY, kept, place};
 
 pub(super) fn usage(mode: LedgerMode, ttl: Option<Duration>) -> LedgerUse {
-    LedgerUse { mode, ttl, place: "suite.yaml\nout".to_owned(), suite: "suite".to_owned() }
+    LedgerUse { mode, ttl, place: "suite.yaml\nout".to_owned(), suite: "suite".to_owned(), shape: "{}".to_owned() }
 }
 
 /// Every answer and run seems to have been made this much earlier; digests stay right.

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use super::base::Yardstick;
+use super::beside::Gathered;
 use super::ending::Ending;
 use super::exit_code::ExitCode;
 use super::failure::Failed;
 use super::publish::{Comment, Finished};
 use super::{reports, screen};
 use crate::domain::{Decision, Env, Redactor, Run, TrialRecord, Verdict};
-use crate::gate::{BaselineState, judge_change, judge_shard};
+use crate::gate::{BaselineState, judge_beside, judge_shard};
 use crate::host::CheckForm;
 use crate::report::escape::terminal;
 use crate::report::{self, ReportSettings};
@@ -28,6 +29,9 @@ pub(super) struct Measured<'a> {
     pub(super) suite: &'a Suite,
     pub(super) yardstick: &'a Yardstick,
     pub(super) baseline: &'a BaselineState,
+    pub(super) gathered: &'a Gathered,
+    /// The suspects, as the base's system answers them.
+    pub(super) again: Option<&'a Run>,
     pub(super) settings: &'a ReportSettings,
     /// Where the reports go; held by the caller.
     pub(super) folder: &'a Path,
@@ -51,6 +55,8 @@ impl Measured<'_> {
             suite,
             yardstick,
             baseline,
+            gathered,
+            again,
             settings,
             folder,
             comment,
@@ -60,7 +66,10 @@ impl Measured<'_> {
         } = self;
         let mut verdict = match run.header.shard {
             Some(part) => judge_shard(run, part, &yardstick.policy),
-            None => judge_change(run, baseline, &yardstick.policy, yardstick.record.as_ref()),
+            None => {
+                let beside = gathered.beside(yardstick.record.as_ref(), again);
+                judge_beside(run, baseline, &yardstick.policy, beside)
+            }
         };
         if let Some(code) = cancelled {
             stopped(&mut verdict, run, code);

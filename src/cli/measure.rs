@@ -1,5 +1,6 @@
 //! From a plan to a measured run: opens what the engine needs, runs it, and says how it ended.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +15,9 @@ use super::failure::Failed;
 use super::signals::Caught;
 use super::{clock, ledger, screen, signals};
 use crate::dataset::Dataset;
-use crate::domain::{Env, Event, EventSink, FailureKind, Part, Redactor, RetryClass, Run};
+use crate::domain::{
+    CallCounts, CaseId, Completion, Env, Event, EventSink, FailureKind, Part, Redactor, RetryClass, Run, RunHeader, Usd,
+};
 use crate::engine::{
     self, Batcher, Caller, CallerSettings, Cancel, Canceller, More, Pace, Plan, RetryPolicy, Stop, Tape, cancellation,
 };
@@ -23,6 +26,8 @@ use crate::net::{Attempt, BoxFuture, Call, Client, Rejection, Response};
 use crate::report;
 use crate::store::{Batches, Ledger, StoreError};
 use crate::suite::{Budget, Suite};
+use crate::target;
+use crate::text::number::counted;
 
 /// What a run is measured with beside its plan.
 pub(super) struct Means<'a> {
@@ -35,12 +40,16 @@ pub(super) struct Means<'a> {
     pub(super) events: &'a Events,
     /// Which trials are still wanted of what was measured so far.
     pub(super) more: &'a (dyn Fn(&Run) -> Option<More> + Sync),
+    /// The cases for which the run would fail.
+    pub(super) suspects: &'a (dyn Fn(&Run) -> BTreeSet<CaseId> + Sync),
     pub(super) env: &'a Env,
 }
 
 /// What came of it.
 pub(super) struct Outcome {
     pub(super) run: Run,
+    /// The suspects, as the base's system answers them.
+    pub(super) again: Option<Run>,
     /// The signal that ended it, if one did.
     pub(super) caught: Caught,
     pub(super) _held: Held,
@@ -71,8 +80,8 @@ pub(super) fn budget(whole: Budget, part: Option<Part>) -> Budget {
     }
 }
 
-/// Runs the engine within a runtime of its own.
-pub(super) fn measure(plan: Plan, means: &Means<'_>) -> Result<Outcome, Failed> {
+/// Runs the engine within a runtime of its own. `confirm` is asked for the suspects of the run, if there are any.
+pub(super) fn measure(plan: Plan, confirm: Option<target::Ready>, means: &Means<'_>) -> Result<Outcome, Failed> {
     // Recorded answers cost nothing, so there is nothing to keep and nobody to call.
     let asks = plan.targets.iter().any(|target| !target.free) || plan.evaluators.iter().any(asks);
     let calls = asks && means.tape.is_none_or(|tape| !tape.is_all());
@@ -89,19 +98,20 @@ pub(super) fn measure(plan: Plan, means: &Means<'_>) -> Result<Outcome, Failed> 
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failed::CouldNot(format!("could not start: {error}")))?;
-    let (run, caught) = runtime.block_on(carry_out(plan, means, (ledger.as_ref(), anew), attempts))?;
+    let way = (ledger.as_ref(), anew);
+    let (run, again, caught) = runtime.block_on(carry_out((plan, confirm), means, way, attempts))?;
     if let Some(ledger) = &ledger {
         ledger.close();
     }
-    Ok(Outcome { run, caught, _held: Held { _ledger: ledger, _listening: runtime } })
+    Ok(Outcome { run, again, caught, _held: Held { _ledger: ledger, _listening: runtime } })
 }
 
 async fn carry_out(
-    plan: Plan,
+    (plan, confirm): (Plan, Option<target::Ready>),
     means: &Means<'_>,
     (ledger, anew): (Option<&Arc<Ledger>>, Option<String>),
     attempts: Arc<dyn Attempt>,
-) -> Result<(Run, Caught), Failed> {
+) -> Result<(Run, Option<Run>, Caught), Failed> {
     let (canceller, cancel) = cancellation();
     if let Some(deadline) = means.suite.run.deadline {
         tokio::spawn(stop_after(deadline, canceller.clone()));
@@ -138,13 +148,73 @@ async fn carry_out(
     while let Some(more) = (means.more)(&run) {
         run = engine::extend(&plan, cases(), (&run, &more), &caller, &results, &cancel, events.as_ref()).await?;
     }
+    let again = match confirm {
+        Some(target) => ask_base(plan, target, &run, means, (&caller, &cancel, &events)).await?,
+        None => None,
+    };
+    if let (Some(again), Some(end)) = (&again, &mut run.completion) {
+        count_in(again, end);
+    }
     events.emit(Event::Ended);
     // A run that an endpoint would not answer has not ended, nor has one that left calls in batches: the same command goes on with it.
     let complete = run.completion.as_ref().is_some_and(|end| end.complete);
     if complete && !stopped.load(Ordering::Relaxed) && !caller.leaves_batches() {
         finish(ledger).await;
     }
-    Ok((run, caught))
+    Ok((run, again, caught))
+}
+
+/// The file of the suspects' answers by the base's system.
+pub(super) const CONFIRMED: &str = "confirm.jsonl";
+
+/// Asks the base's system for the cases for which the run would fail; `None`: there are none.
+async fn ask_base(
+    plan: Arc<Plan>,
+    target: target::Ready,
+    run: &Run,
+    means: &Means<'_>,
+    (caller, cancel, events): (&Arc<Caller>, &Cancel, &Arc<dyn EventSink>),
+) -> Result<Option<Run>, Failed> {
+    let whole = run.completion.as_ref().is_some_and(|end| end.complete);
+    let suspects = if whole { (means.suspects)(run) } else { BTreeSet::new() };
+    if suspects.is_empty() {
+        return Ok(None);
+    }
+    let Ok(plan) = Arc::try_unwrap(plan) else {
+        return Err(Failed::CouldNot("the plan of the run is still in use".to_owned()));
+    };
+    let words = counted(suspects.len() as u64, "case", "cases");
+    events.emit(Event::Note { text: format!("{words} would fail the build: asking {} for them too", target.name) });
+    let header = RunHeader {
+        id: format!("{}-confirm", plan.header.id),
+        targets: vec![target.name.clone()],
+        cases: suspects.len() as u64,
+        attempts: 0,
+        filtered: true,
+        ..plan.header
+    };
+    let plan = Arc::new(Plan { header, targets: vec![target], ..plan });
+    let wanted = means.dataset.cases().filter(|case| case.as_ref().map_or(true, |case| suspects.contains(&case.id)));
+    let results = means.folder.join(CONFIRMED);
+    let again = engine::run(plan, wanted, Arc::clone(caller), &results, cancel, events.as_ref()).await?;
+    if again.completion.as_ref().is_some_and(|end| end.complete) {
+        return Ok(Some(again));
+    }
+    let text = "the base's system could not be asked for all of them, so it excuses nothing".to_owned();
+    events.emit(Event::Note { text });
+    Ok(None)
+}
+
+/// What the suspects took is part of what the run took: no call is silent. The caller counts its requests from its beginning.
+fn count_in(again: &Run, end: &mut Completion) {
+    let Some(more) = &again.completion else { return };
+    let repairs = end.calls.repairs.saturating_add(more.calls.repairs);
+    end.calls = CallCounts { repairs, ..more.calls };
+    end.usage += more.usage;
+    if let Some(Usd(more)) = more.cost {
+        end.cost = Some(Usd(end.cost.map_or(0.0, |Usd(sum)| sum) + more));
+    }
+    end.elapsed_ms = end.elapsed_ms.saturating_add(more.elapsed_ms);
 }
 
 fn settings(suite: &Suite, plan: &Plan) -> CallerSettings {

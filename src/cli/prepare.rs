@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::SelectArgs;
 use super::failure::Failed;
-use super::{alias, clock, git, needs, reference, screen, select, shard};
+use super::{alias, clock, git, needs, reference, roles, screen, select, shard};
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Digest, Direction, Env, Fingerprint, MetricSpec, Part, Redactor, RunHeader, ScoreKind, Secret};
@@ -24,6 +24,8 @@ pub(super) struct Prepared {
     pub(super) suite: Suite,
     pub(super) dataset: Dataset,
     pub(super) plan: Plan,
+    /// Asked for suspects alone.
+    pub(super) confirm: Option<target::Ready>,
     pub(super) policy: Policy,
     pub(super) reports: ReportSettings,
 }
@@ -45,7 +47,7 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
     let models = provider::build(&suite.models, env, &mut problems);
     let version = version(&suite, env);
     let context = target::BuildContext { suite: &suite, models: &models.by_name, version: version.as_deref() };
-    let targets: Vec<target::Ready> =
+    let mut targets: Vec<target::Ready> =
         suite.targets.iter().filter_map(|block| target::build(block, &context, &mut problems)).collect();
     let evaluators = evaluators(&suite, &models, (env, version.as_deref()), &mut problems);
     let host = host::detect(env);
@@ -59,7 +61,9 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
     }
     if let Some(policy) = &policy {
         reference::check(&suite, policy, env, &mut problems);
+        roles::check(&suite, policy, &mut problems);
     }
+    let confirm = policy.as_ref().and_then(|policy| roles::apart(policy.confirm.as_deref(), &mut targets));
     let policy = policy.map(|policy| policy.with_plan(&suite.run.looks));
     let reports = match &suite.reports {
         Some(block) => block.settings::<ReportSettings>(&mut problems),
@@ -112,7 +116,7 @@ fn build(suite: Suite, mut problems: Diagnostics, selecting: &SelectArgs, env: &
     let workers = suite.run.workers.map(|stated| divided(stated, part));
     let limits = Limits { workers, trials: suite.run.trials, pace: pace(&models) };
     let plan = Plan { header, targets, evaluators, limits, redactor };
-    Ok(Prepared { suite, dataset, plan, policy, reports })
+    Ok(Prepared { suite, dataset, plan, confirm, policy, reports })
 }
 
 /// What tells today's application from yesterday's where targets do not: an answer that the ledger has of another version says nothing

@@ -7,7 +7,7 @@ use super::failure::Failed;
 use super::keep;
 use crate::diagnostic::{Diagnostic, Diagnostics, Level};
 use crate::domain::{Baseline, BaselineRun, BaselineSource, Env, MetricSpec, Run};
-use crate::gate::{BaselineFrom, BaselinePolicy, BaselineState, Policy};
+use crate::gate::{BaselineFrom, BaselineMode, BaselinePolicy, BaselineState, Policy};
 use crate::peer::{self, Wanted};
 use crate::store::{FileKind, StoreError, Texts, accept, parse_baseline, pool, read_baseline};
 use crate::suite::Suite;
@@ -18,6 +18,10 @@ use crate::suite::Suite;
 /// It was written by a later version.
 pub(super) fn of_suite(suite: &Suite, yardstick: &Yardstick, env: &Env) -> Result<BaselineState, Failed> {
     let Some(asked) = &yardstick.policy.baseline else { return Ok(BaselineState::NotAsked) };
+    if asked.mode == BaselineMode::Concurrent {
+        // It is measured with the run.
+        return Ok(BaselineState::NotAsked);
+    }
     let name = yardstick.kept.as_ref().map_or(&*suite.name, |kept| &*kept.suite);
     let place = place(asked.path.as_deref(), name);
     let read = match (&asked.from, &yardstick.kept) {
@@ -36,7 +40,8 @@ pub(super) fn of_suite(suite: &Suite, yardstick: &Yardstick, env: &Env) -> Resul
 
 /// What is known of it before a run, without asking anybody: nothing of what is elsewhere.
 pub(super) fn foreseen(suite: &Suite, policy: &Policy) -> BaselineState {
-    let Some(asked) = policy.baseline.as_ref().filter(|asked| asked.from == BaselineFrom::File) else {
+    let stored = |asked: &&BaselinePolicy| asked.from == BaselineFrom::File && asked.mode == BaselineMode::Stored;
+    let Some(asked) = policy.baseline.as_ref().filter(stored) else {
         return BaselineState::NotAsked;
     };
     let place = place(asked.path.as_deref(), &suite.name);

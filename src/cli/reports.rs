@@ -65,6 +65,7 @@ pub(super) fn clear(folder: &Path) {
     for kind in &KINDS {
         let _ = std::fs::remove_file(folder.join(kind.file));
     }
+    let _ = std::fs::remove_file(folder.join(super::measure::CONFIRMED));
 }
 
 /// The same for a run that does not begin: its folder is the one of the command line, else of the suite, if that can be read.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, Digest, JudgeModels, MetricName, MetricSpec, Run, TargetName};
+use super::{CaseId, Digest, JudgeModels, MetricName, MetricSpec, Run, Taken, TargetName};
 
 /// Where a baseline came from; shown in every report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +68,37 @@ pub struct BaselineCase {
     pub answered: bool,
     /// The newest run's answer, cut to 2,000 characters: shown beside the new one when the case breaks.
     pub answer: Option<String>,
+    /// What its answers took; `None`: no run says it.
+    pub taken: Option<Box<Taken>>,
+    /// Scores of runs that have left the pool, oldest first: how flaky a case is takes longer to tell than how good it is (statistics
+    /// §12.5).
+    pub older: BTreeMap<MetricName, Vec<f64>>,
+}
+
+/// Scores of a case that are kept of runs which have left the pool.
+const REMEMBERED: usize = 50;
+
+impl BaselineCase {
+    /// Without the oldest runs; their scores are remembered where `remember`.
+    pub fn retire(&mut self, oldest: usize, remember: bool) {
+        for (metric, runs) in &mut self.scores {
+            let gone: Vec<f64> = runs.drain(..oldest.min(runs.len())).flatten().collect();
+            if remember && !gone.is_empty() {
+                let older = self.older.entry(metric.clone()).or_default();
+                older.extend(gone);
+                older.drain(..older.len().saturating_sub(REMEMBERED));
+            }
+        }
+        if let Some(taken) = &mut self.taken {
+            taken.forget(oldest);
+        }
+    }
+
+    /// Every score of a metric that is known, oldest first.
+    pub fn history(&self, metric: &str) -> impl Iterator<Item = f64> {
+        let older = self.older.get(metric).into_iter().flatten();
+        older.chain(self.scores.get(metric).into_iter().flatten().flatten()).copied()
+    }
 }
 
 /// A pool of up to ten accepted runs with the same fingerprints.

@@ -19,6 +19,7 @@ mod metric;
 mod outcome;
 mod redact_writer;
 mod redactor;
+mod resource;
 mod retry;
 mod run;
 mod score;
@@ -42,6 +43,7 @@ pub use metric::{Direction, MetricName, MetricSpec, ScoreKind, TargetName};
 pub use outcome::Outcome;
 pub use redact_writer::RedactingWriter;
 pub use redactor::Redactor;
+pub use resource::{Resource, Statistic, Taken, Unit};
 pub use retry::{Allowance, Complaint, RateHint, RetryClass};
 pub use run::{CaseRecord, Cell, Completion, JudgeModels, Run, RunHeader, ScoreCounts, TrialRecord};
 pub use score::{Measurement, Reading, Score, SkipReason};
@@ -51,5 +53,5 @@ pub use shard::{Part, Shard};
 pub use usage::{CallCounts, Spent, Usage, Usd};
 pub use verdict::{
     Bound, BrokenCase, CaseChanges, Comparison, Decision, FlakyCase, LookEnd, LooksTaken, Reason, RuleKind,
-    RuleVerdict, Severity, SliceChange, Verdict, VerdictCounts,
+    RuleVerdict, Severity, SliceChange, SliceLine, Verdict, VerdictCounts,
 };

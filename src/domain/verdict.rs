@@ -5,7 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BaseRecord, BaselineRun, BaselineSource, CaseId, MetricName, MetricSpec, Part, Place, Selection, TargetName,
+    BaseRecord, BaselineRun, BaselineSource, CaseId, MetricName, MetricSpec, Part, Place, Selection, Statistic,
+    TargetName, Unit,
 };
 
 /// The overall decision.
@@ -36,6 +37,14 @@ pub enum RuleKind {
     EachCase,
     /// Does the given percentile of the cases reach a score?
     Percentile,
+    /// Do the answers take at most so much time, so many tokens, so much money?
+    Resource,
+    /// Do they take at most so much more than in the baseline?
+    ResourceRise,
+    /// Does the judge agree with people well enough to be believed? (statistics §18)
+    JudgeTrust,
+    /// Is it worse than in the run that is kept as the anchor? (statistics §16.2)
+    Anchor,
     /// Do the must-pass cases pass? (statistics §12)
     MustPass,
     /// Were enough cells measured? (security §3)
@@ -102,6 +111,11 @@ pub enum Reason {
     NothingNew,
     DropTooLarge,
     DropAllowed,
+    /// People agree with the judge as often as is asked.
+    JudgeTrusted,
+    JudgeUntrusted,
+    /// The base's system does no better on the same cases today.
+    Environment,
 }
 
 /// What a rule's verdict does to the build.
@@ -153,6 +167,12 @@ pub struct Comparison {
     /// The tag whose cases alone the rule is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice: Option<String>,
+    /// Of rules about resources: what is read of all answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statistic: Option<Statistic>,
+    /// Of rules about resources: the unit of `baseline`, `current`, `delta` and `ci`, and of `limit` but where that is a rise (0.25: a quarter).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Unit>,
     /// `current − baseline` (negative is worse for `higher`, as measured, in the metric's scale).
     pub delta: Option<f64>,
     /// Interval for `delta` (comparison) or `current` (threshold), each end at level alpha.
@@ -204,6 +224,8 @@ impl Comparison {
             reason,
             severity: Severity::Ok,
             slice: None,
+            statistic: None,
+            unit: None,
             baseline: None,
             current: None,
             delta: None,
@@ -272,6 +294,24 @@ pub struct SliceChange {
     pub p: f64,
     /// After Benjamini and Hochberg over all tags and metrics that are only shown.
     pub p_adjusted: f64,
+}
+
+/// A tag that the policy names, beside the baseline: a line of the table of tags.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SliceLine {
+    pub tag: String,
+    pub target: TargetName,
+    pub metric: MetricName,
+    /// Cases with this tag that have a score; of a comparison, those on both sides.
+    pub n: u64,
+    /// Means over these cases; `None`: nothing to compare with.
+    pub baseline: Option<f64>,
+    pub current: Option<f64>,
+    pub delta: Option<f64>,
+    /// Unadjusted; `None` with fewer than 20 cases on both sides.
+    pub p: Option<f64>,
+    /// Some rule of the policy reads these cases by themselves.
+    pub decides: bool,
 }
 
 /// A case that got worse, for "old answer beside new".
@@ -370,6 +410,9 @@ pub struct Verdict {
     /// Tags whose cases got worse while nobody asked (adjusted p ≤ 0.1), the smallest p first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<SliceChange>,
+    /// Every tag that `gate.slices` names, whatever it came to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slice_table: Vec<SliceLine>,
     pub cases: VerdictCounts,
     pub changes: CaseChanges,
     /// By the baseline's history, those that flip most first.
@@ -387,6 +430,9 @@ pub struct Verdict {
     pub baseline: Option<BaselineSource>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub baseline_runs: Vec<BaselineRun>,
+    /// The run that is kept to be compared with over a long time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<BaselineSource>,
     /// What a pull request's run was judged by; `None` for all other runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<BaseRecord>,

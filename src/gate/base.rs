@@ -12,7 +12,7 @@ const NOTED: usize = 20;
 
 /// `None` outside of pull requests, and where the workflow does without a base.
 pub(crate) fn finding(scene: &Scene<'_>) -> Option<Finding> {
-    let base = scene.base?;
+    let base = scene.beside.base?;
     let new = |verdict, reason| Finding::new(RuleKind::Policy, "", "", verdict, reason);
     match base.by {
         JudgedBy::Waived => None,
@@ -77,7 +77,7 @@ fn listed(changes: &[&PolicyChange], most: usize, words: impl Fn(&PolicyChange) 
 
 /// Whose policy it was, and every difference, the loosening ones first.
 pub(crate) fn notes(scene: &Scene<'_>) -> Vec<String> {
-    let Some(base) = scene.base else { return Vec::new() };
+    let Some(base) = scene.beside.base else { return Vec::new() };
     let mut notes = Vec::new();
     match base.by {
         JudgedBy::Base => notes.push(format!("judged by policy and baseline of {}", base.name())),

@@ -1,7 +1,6 @@
 //! The checks of a policy: all problems at once, each at its place.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use super::policy::{MetricPolicy, Sequential, SlicePolicy};
 use super::settings::{
@@ -294,19 +293,4 @@ fn shown(kind: ScoreKind) -> String {
         ScoreKind::Ordinal { lo, hi } => format!("ordinal {lo} to {hi}"),
         ScoreKind::Continuous { lo, hi } => format!("continuous {lo} to {hi}"),
     }
-}
-
-/// `30d`, `12h`, `45m`, `2w`.
-pub(super) fn duration(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let unit = text.chars().last()?;
-    let seconds = match unit {
-        'm' => 60,
-        'h' => 3600,
-        'd' => 86_400,
-        'w' => 604_800,
-        _ => return None,
-    };
-    let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
-    number.checked_mul(seconds).map(Duration::from_secs)
 }

@@ -11,9 +11,9 @@ pub(crate) fn flaky(baseline: &Baseline, policy: &Policy) -> Vec<FlakyCase> {
     for spec in &baseline.metrics {
         let spec = policy.metric(&spec.name).apply(spec.clone());
         for case in &baseline.cases {
-            let scores = case.scores.get(&spec.name).into_iter().flatten().flatten();
+            let scores = case.history(&spec.name);
             let outcomes: Vec<bool> =
-                scores.filter_map(|score| Some(value_passes(Ratio::decimal(*score)?, None, &spec))).collect();
+                scores.filter_map(|score| Some(value_passes(Ratio::decimal(score)?, None, &spec))).collect();
             let passes = outcomes.iter().filter(|passed| **passed).count() as u64;
             let trials = outcomes.len() as u64;
             let fails = trials.saturating_sub(passes);

@@ -78,7 +78,15 @@ fn passed(scene: &Scene<'_>, findings: &[Finding]) -> String {
     };
     let not_worse = of(&[RuleKind::NotWorse], |finding| finding.comparison.verdict == RuleVerdict::Met);
     let identical = of(&[RuleKind::NotWorse], |finding| finding.comparison.reason == Reason::Identical);
-    let limits = [RuleKind::Threshold, RuleKind::PassRate, RuleKind::EachCase, RuleKind::Percentile, RuleKind::MaxDrop];
+    let limits = [
+        RuleKind::Threshold,
+        RuleKind::PassRate,
+        RuleKind::EachCase,
+        RuleKind::Percentile,
+        RuleKind::MaxDrop,
+        RuleKind::Resource,
+        RuleKind::ResourceRise,
+    ];
     let met = of(&limits, |finding| finding.comparison.verdict == RuleVerdict::Met);
     let mut parts = Vec::new();
     if not_worse > 0 {

@@ -1,19 +1,21 @@
 //! Asks every rule, in a fixed order, and puts the verdict together.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::comparable::other_judges;
 use super::looks::{self, Look};
 use super::not_worse::Compared;
-use super::policy::DEFAULT_RUNS;
+use super::policy::{DEFAULT_RUNS, MetricPolicy};
 use super::scene::{Finding, Scene};
 use super::sheet::Measured;
 use super::threshold::Levels;
 use super::{
-    BaselineState, Policy, broken, canary, headline, max_drop, must_pass, new_errors, not_worse, notes, part, reported,
-    selected, single, slices, standing, threshold,
+    BaselineState, Calibrations, Policy, anchor, broken, canary, concurrent, confirm, headline, max_drop, must_pass,
+    new_errors, not_worse, notes, part, reported, resource, selected, single, slices, standing, tags, threshold, trust,
 };
-use crate::domain::{BaseRecord, CaseChanges, CaseId, Decision, LooksTaken, Reason, Run, Verdict, VerdictCounts};
+use crate::domain::{
+    BaseRecord, BaselineSource, CaseChanges, CaseId, Decision, LooksTaken, Reason, Run, Verdict, VerdictCounts,
+};
 
 /// Decides.
 ///
@@ -27,22 +29,42 @@ use crate::domain::{BaseRecord, CaseChanges, CaseId, Decision, LooksTaken, Reaso
 /// A shard is no run: it is never evaluated here ([`judge_shard`](super::judge_shard)). Of a selection only the selected cases are
 /// compared; the others are missed by no rule.
 pub fn judge(run: &Run, baseline: &BaselineState, policy: &Policy) -> Verdict {
-    judge_change(run, baseline, policy, None)
+    judge_beside(run, baseline, policy, Beside::default())
 }
 
-/// As [`judge`], for the run of a proposed change: `base` says whose policy and baseline these are, and how the change's own differ.
-pub fn judge_change(run: &Run, baseline: &BaselineState, policy: &Policy, base: Option<&BaseRecord>) -> Verdict {
+/// What else a verdict is drawn from.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'a> {
+    /// Of a proposed change: whose policy and baseline these are, and how the change's own differ.
+    pub base: Option<&'a BaseRecord>,
+    /// The run that is kept to be compared with over a long time.
+    pub anchor: Option<&'a BaselineState>,
+    /// How far judges agree with people.
+    pub calibrations: Option<&'a Calibrations>,
+    /// What the base's system came to on the suspects.
+    pub again: Option<&'a Run>,
+}
+
+/// As [`judge`], with what else is known.
+pub fn judge_beside(run: &Run, baseline: &BaselineState, policy: &Policy, beside: Beside<'_>) -> Verdict {
     let policy = &policy.clone().on(run.header.started.as_deref());
-    let Some(apart) = canary::apart(run, baseline, policy) else { return decide(run, baseline, policy, base) };
+    let Some(apart) = canary::apart(run, baseline, policy) else { return decide(run, baseline, policy, beside) };
     let canary::Said { notes, drifted } = apart.said(policy);
-    let mut verdict = decide(&apart.run, &apart.baseline, policy, base);
+    let mut verdict = decide(&apart.run, &apart.baseline, policy, beside);
     verdict.comparable &= !drifted;
     verdict.notes.extend(notes);
     verdict
 }
 
 /// The same without a target whose answers are fixed.
-fn decide(run: &Run, baseline: &BaselineState, policy: &Policy, base: Option<&BaseRecord>) -> Verdict {
+fn decide(run: &Run, baseline: &BaselineState, policy: &Policy, beside: Beside<'_>) -> Verdict {
+    // The other half of a concurrent run is the baseline, whatever is stored.
+    let apart = concurrent::apart(run, policy);
+    let other = apart.as_ref().map(|apart| apart.state(u32::MAX));
+    let (run, baseline) = match (&apart, &other) {
+        (Some(apart), Some(other)) => (&apart.run, other),
+        _ => (run, baseline),
+    };
     let newest = newest(baseline, policy);
     let baseline = newest.as_ref().unwrap_or(baseline);
     let selected = selected::baseline(run, baseline);
@@ -50,7 +72,9 @@ fn decide(run: &Run, baseline: &BaselineState, policy: &Policy, base: Option<&Ba
     let plan = looks::looks(run, baseline, policy);
     for (at, look) in plan.iter().enumerate() {
         let part = look.part(run);
-        let scene = Scene { base, ..Scene::new(&part, run, baseline, policy, *look) };
+        let seen = apart.as_ref().map(|apart| apart.state(look.trials));
+        let baseline = seen.as_ref().unwrap_or(baseline);
+        let scene = Scene { beside, ..Scene::new(&part, run, baseline, policy, *look) };
         let compared = not_worse::compare(&scene);
         if let Some(ended) = looks::ends(&scene, &compared) {
             let taken = LooksTaken {
@@ -62,18 +86,21 @@ fn decide(run: &Run, baseline: &BaselineState, policy: &Policy, base: Option<&Ba
         }
     }
     // The last look always ends.
-    let scene = Scene { base, ..Scene::new(run, run, baseline, policy, Look::only(run, policy.alpha)) };
+    let scene = Scene { beside, ..Scene::new(run, run, baseline, policy, Look::only(run, policy.alpha)) };
     conclude(&scene, &not_worse::compare(&scene), None)
 }
 
 /// The verdict of a look.
 fn conclude(scene: &Scene<'_>, compared: &[Compared<'_>], looks: Option<LooksTaken>) -> Verdict {
     let (run, baseline) = (scene.run, scene.state);
-    let findings = ask(scene, compared);
+    let mut findings = ask(scene, compared);
     let slices = slices::explored(scene, compared);
-    let (decision, exit_code) = headline::decision(&findings);
     let moved = broken::moved(scene, compared, &findings);
+    let confirmed = confirm::weigh(scene, &mut findings, &moved.broken);
+    let (decision, exit_code) = headline::decision(&findings);
     let reference = scene.reference.as_ref();
+    let mut notes = notes::all(scene, compared, &findings, looks.as_ref(), &slices);
+    notes.extend(confirmed);
     let (source, runs) = match baseline {
         BaselineState::Found(baseline) => (Some(baseline.source.clone()), baseline.runs.clone()),
         BaselineState::NotAsked
@@ -85,9 +112,10 @@ fn conclude(scene: &Scene<'_>, compared: &[Compared<'_>], looks: Option<LooksTak
         decision,
         exit_code,
         headline: selected::said(run, headline::sentence(scene, &findings, decision, exit_code)),
-        notes: notes::all(scene, compared, &findings, looks.as_ref(), &slices),
+        notes,
         looks,
         slices,
+        slice_table: tags::table(scene, compared),
         cases: VerdictCounts { worse: moved.worse, better: moved.better, ..counts(scene) },
         changes: reference.map(|reference| reference.changes.clone()).unwrap_or_default(),
         flaky: reference.map(|reference| super::flaky::flaky(reference.baseline, scene.policy)).unwrap_or_default(),
@@ -111,6 +139,7 @@ pub(crate) fn verdict(scene: &Scene<'_>, findings: Vec<Finding>) -> Verdict {
         trials: mean_trials(scene.run),
         looks: None,
         slices: Vec::new(),
+        slice_table: Vec::new(),
         cases: counts(scene),
         changes: CaseChanges::default(),
         flaky: Vec::new(),
@@ -119,7 +148,8 @@ pub(crate) fn verdict(scene: &Scene<'_>, findings: Vec<Finding>) -> Verdict {
         comparable: is_comparable(scene, &findings),
         baseline: None,
         baseline_runs: Vec::new(),
-        base: scene.base.cloned(),
+        anchor: anchor_of(scene),
+        base: scene.beside.base.cloned(),
         metrics: scene.metrics.iter().map(|(spec, _)| spec.clone()).collect(),
         partial: completion.as_ref().is_none_or(|end| !end.complete),
         selection: header.selection.clone(),
@@ -143,9 +173,7 @@ pub(crate) fn newest(state: &BaselineState, policy: &Policy) -> Option<BaselineS
     let older = baseline.runs.len().checked_sub(wanted).filter(|older| *older > 0)?;
     let mut newest = baseline.clone();
     newest.runs.drain(..older);
-    for runs in newest.cases.iter_mut().flat_map(|case| case.scores.values_mut()) {
-        runs.drain(..older.min(runs.len()));
-    }
+    newest.cases.iter_mut().for_each(|case| case.retire(older, false));
     Some(BaselineState::Found(newest))
 }
 
@@ -173,17 +201,37 @@ fn ask(scene: &Scene<'_>, compared: &[Compared<'_>]) -> Vec<Finding> {
             }
         }
     }
+    for (at, sheet) in scene.sheets.iter().enumerate() {
+        findings.extend(tags::findings(scene, sheet, levels));
+        findings.extend(resource::findings(scene, at, sheet));
+    }
     let slices = compared.iter().filter(|one| one.slice.is_some());
     findings.extend(slices.map(|slice| not_worse::finding(scene, slice)));
     findings.extend(not_worse::vanished(scene));
     findings.extend(scene.sheets.iter().filter_map(|sheet| must_pass::finding(scene, sheet)));
+    findings.extend(anchor::findings(scene));
+    findings.extend(trust::findings(scene));
+    trust::disarm(&mut findings);
     findings
+}
+
+/// Where the anchor is from, if there is one.
+fn anchor_of(scene: &Scene<'_>) -> Option<BaselineSource> {
+    match scene.beside.anchor? {
+        BaselineState::Found(anchor) => Some(anchor.source.clone()),
+        BaselineState::NotAsked
+        | BaselineState::Absent(_)
+        | BaselineState::Unreachable(_)
+        | BaselineState::Broken(_) => None,
+    }
 }
 
 /// "Violated" shares alpha among all thresholds that gate (statistics §11.4).
 fn levels(scene: &Scene<'_>) -> Levels {
     let gating = scene.metrics.iter().filter(|(_, rules)| rules.gate);
     let thresholds: usize = gating.map(|(_, rules)| rules.interval_thresholds()).sum();
+    let of_tags = scene.policy.tag_limits.values().flat_map(BTreeMap::values).filter(|rules| rules.gate);
+    let thresholds = thresholds + of_tags.map(MetricPolicy::interval_thresholds).sum::<usize>();
     let family = (thresholds * scene.sheets.len()).max(1);
     Levels { alpha: scene.policy.alpha, violated: scene.policy.alpha / family as f64 }
 }

@@ -177,6 +177,11 @@ pub struct MoreTrials {
 /// **Returns** the paired cases, whatever they scored (§2.4); `None`: the plan ends here.
 pub fn next_look(run: &Run, baseline: &BaselineState, policy: &Policy) -> Option<MoreTrials> {
     let whole = run.header.shard.is_none() && run.completion.as_ref().is_some_and(|end| end.complete);
+    if let Some(apart) = super::concurrent::apart(run, policy) {
+        // One half is the other's baseline; the cases are asked for of both.
+        let stored = policy.clone().without_other_half();
+        return next_look(&apart.run, &apart.state(u32::MAX), &stored);
+    }
     let plan = &policy.sequential.plan;
     let trials = plan.iter().copied().find(|trials| *trials > at_hand(run)).filter(|_| whole)?;
     let newest = super::judge::newest(baseline, policy);
@@ -225,6 +230,8 @@ pub fn more_attempts(run: &Run, policy: &Policy) -> Option<MoreTrials> {
         return None;
     }
     let state = BaselineState::NotAsked;
+    let apart = super::concurrent::apart(run, policy);
+    let run = apart.as_ref().map_or(run, |apart| &apart.run);
     let scene = Scene::new(run, run, &state, policy, Look::only(run, policy.alpha));
     let mut cases = BTreeSet::new();
     for sheet in &scene.sheets {

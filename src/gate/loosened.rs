@@ -4,7 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::policy::{BaselinePolicy, MetricPolicy, Missing, Percentile, Policy, SlicePolicy};
+use super::asked::{BaselinePolicy, Missing};
+use super::policy::{MetricPolicy, Percentile, Policy, SlicePolicy};
 use super::settings::{BreaksSetting, FailOrWarn, InconclusiveSetting, ModeSetting};
 use super::trials::TrialsRule;
 use crate::domain::{Direction, MetricSpec, PolicyChange, ScoreKind};
@@ -12,7 +13,7 @@ use crate::stats::JudgeRates;
 use crate::suite::Block;
 
 /// What a setting that is not there is called.
-const NONE: &str = "none";
+pub(super) const NONE: &str = "none";
 
 /// Where the new policy is written; `None`: it has no gate section.
 pub type Written<'b> = Option<&'b Block>;
@@ -32,6 +33,7 @@ pub fn changes(old: &Policy, new: &Policy, written: Written<'_>) -> Vec<PolicyCh
     list.slices(&old.slices, &new.slices);
     list.exceptions("/quarantine", &old.quarantine.words(), &new.quarantine.words());
     list.exceptions("/canaries", &old.canaries, &new.canaries);
+    list.more(old, new);
     list.baseline(old.baseline.as_ref(), new.baseline.as_ref());
     list.changes
 }
@@ -79,13 +81,13 @@ pub fn metric_changes(
     changes
 }
 
-struct List<'b> {
+pub(super) struct List<'b> {
     written: Written<'b>,
     changes: Vec<PolicyChange>,
 }
 
 impl List<'_> {
-    fn say(&mut self, pointer: &str, old: impl ToString, new: impl ToString, loosens: bool) {
+    pub(super) fn say(&mut self, pointer: &str, old: impl ToString, new: impl ToString, loosens: bool) {
         let what = format!("gate{}", pointer.replace('/', ".").replace("~1", "/").replace("~0", "~"));
         let place = self.written.map(|block| {
             let span = block.place(pointer);
@@ -106,7 +108,7 @@ impl List<'_> {
     }
 
     /// A limit that may not be there, which is the loosest.
-    fn limit(&mut self, pointer: &str, old: Option<f64>, new: Option<f64>, stricter: Stricter) {
+    pub(super) fn limit(&mut self, pointer: &str, old: Option<f64>, new: Option<f64>, stricter: Stricter) {
         if old == new {
             return;
         }
@@ -120,7 +122,7 @@ impl List<'_> {
     }
 
     /// A choice with its rank: the higher the stricter.
-    fn choice(&mut self, pointer: &str, (old, before): (&str, u8), (new, after): (&str, u8)) {
+    pub(super) fn choice(&mut self, pointer: &str, (old, before): (&str, u8), (new, after): (&str, u8)) {
         if old != new {
             self.say(pointer, old, new, after < before);
         }
@@ -317,6 +319,7 @@ impl List<'_> {
             };
             self.say("/baseline/max_age", words(old.max_age), words(new.max_age), loosens);
         }
+        self.way_of_baseline(old, new);
         if old.digest != new.digest {
             let words =
                 |digest: Option<crate::domain::Digest>| digest.map_or_else(|| NONE.to_owned(), |one| one.to_string());
@@ -326,7 +329,7 @@ impl List<'_> {
 }
 
 #[derive(Clone, Copy)]
-enum Stricter {
+pub(super) enum Stricter {
     Less,
     More,
 }
@@ -384,7 +387,7 @@ fn inconclusive(setting: InconclusiveSetting) -> (&'static str, u8) {
     }
 }
 
-fn fail_or_warn(setting: FailOrWarn) -> (&'static str, u8) {
+pub(super) fn fail_or_warn(setting: FailOrWarn) -> (&'static str, u8) {
     match setting {
         FailOrWarn::Fail => ("fail", 1),
         FailOrWarn::Warn => ("warn", 0),
@@ -392,7 +395,7 @@ fn fail_or_warn(setting: FailOrWarn) -> (&'static str, u8) {
 }
 
 /// `exact` has the widest intervals, so it calls the least a miss.
-fn mode(setting: ModeSetting) -> (&'static str, u8) {
+pub(super) fn mode(setting: ModeSetting) -> (&'static str, u8) {
     match setting {
         ModeSetting::Strict => ("strict", 3),
         ModeSetting::Point => ("point", 2),

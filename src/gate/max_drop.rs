@@ -67,6 +67,7 @@ pub(crate) fn finding(scene: &Scene<'_>, compared: &Compared<'_>) -> Option<Find
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::sized;
     use super::*;
 
     fn ratio(value: f64) -> Ratio {
@@ -76,11 +77,13 @@ mod tests {
     #[test]
     fn every_pair_of_two_decimal_scores_is_judged_as_decimals_are() {
         let mut differences = 0;
+        let every: Vec<i32> = (0..=100).collect();
         for baseline in 0..=100_i32 {
             for current in 0..=100_i32 {
-                // On the drop itself, a thousandth beside it, and at both ends; in between the answer does not change.
+                // All allowed drops in thousandths at full size; else: on the drop itself, a thousandth beside it, and at both ends; in between the answer does not change.
                 let drop = (baseline - current) * 10;
-                for allowed in [0, drop - 1, drop, drop + 1, 100].map(|allowed| allowed.clamp(0, 1000)) {
+                let near = [0, drop - 1, drop, drop + 1, 100].map(|allowed| allowed.clamp(0, 1000));
+                for allowed in sized(near.as_slice(), every.as_slice()).iter().copied() {
                     let too_far = drops_too_far(
                         ratio(f64::from(baseline) / 100.0),
                         ratio(f64::from(current) / 100.0),
@@ -98,7 +101,7 @@ mod tests {
     fn random_scores_with_four_decimals_are_judged_as_decimals_are() {
         let mut generator = fastrand::Rng::with_seed(10);
         let mut differences = 0;
-        for _ in 0..30_000 {
+        for _ in 0..sized(30_000, 10_000_000) {
             let (baseline, allowed) = (generator.i32(0..=10_000), generator.i32(0..=1_000));
             // Half of them exactly at the allowed drop, or next to it.
             let near = baseline - allowed + generator.i32(-1..=1);

@@ -7,11 +7,15 @@
 //! Promise: never green without evidence (security §3); every number as `statistics.md` defines it; same input, same verdict,
 //! whatever the order of the cases.
 
+mod anchor;
+mod asked;
 mod base;
 mod broken;
 mod canary;
 mod check;
 mod comparable;
+mod concurrent;
+mod confirm;
 mod duels;
 mod estimate;
 mod explain;
@@ -21,6 +25,7 @@ mod headline;
 mod judge;
 mod looks;
 mod loosened;
+mod loosened_more;
 mod matchup;
 mod max_drop;
 mod must_pass;
@@ -30,7 +35,9 @@ mod notes;
 mod part;
 mod policy;
 mod quarantine;
+mod ratchet;
 mod reported;
+mod resource;
 mod scene;
 mod selected;
 mod selectors;
@@ -39,22 +46,28 @@ mod sheet;
 mod single;
 mod slices;
 mod standing;
+mod tags;
 #[cfg(test)]
 mod tests;
 mod threshold;
 mod trials;
+mod trust;
 mod word;
 
+pub use asked::{BaselineFrom, BaselineMode, BaselinePolicy, Missing};
+pub use confirm::suspects;
 pub(crate) use estimate::floor as variance_floor;
 pub use failed::{Fared, fared};
-pub use judge::{judge, judge_change};
+pub use judge::{Beside, judge, judge_beside};
 pub use looks::{MoreTrials, more_attempts, next_look};
 pub use loosened::{Written, changes, metric_changes};
 pub(crate) use matchup::unit;
 pub(crate) use must_pass::value_passes;
 pub use part::judge_shard;
-pub use policy::{BaselineFrom, BaselinePolicy, Missing, Policy};
+pub use policy::Policy;
+pub use ratchet::Fallen;
 pub use selectors::Unmatched;
+pub use trust::{Calibration, Calibrations};
 
 use crate::domain::Baseline;
 

@@ -1,10 +1,11 @@
 //! What a reader must know beside the rules: tolerances in use, what the comparison cannot promise, what changed in the cases.
 
 use super::BaselineState;
+use super::asked::{BaselineMode, Missing};
 use super::comparable::other_judges;
 use super::must_pass::{ATTEMPTS, selected, value_passes};
 use super::not_worse::Compared;
-use super::policy::{MetricPolicy, Missing};
+use super::policy::MetricPolicy;
 use super::scene::{Finding, Scene};
 use super::settings::{BreaksSetting, FailOrWarn, InconclusiveSetting};
 use super::trials::TrialsRule;
@@ -149,14 +150,18 @@ fn nothing_decides(scene: &Scene<'_>) -> Option<String> {
     let baseline = scene.policy.baseline.as_ref().is_some_and(|baseline| !baseline.may_be_missing())
         || scene.reference.is_some()
         || matches!(scene.state, BaselineState::Broken(_) | BaselineState::Unreachable(_));
-    let nothing = !any_rule && !baseline && scene.policy.must_pass.is_empty();
+    let policy = scene.policy;
+    let other = !policy.must_pass.is_empty() || !policy.resources.is_empty() || !policy.tag_limits.is_empty();
+    let nothing = !any_rule && !baseline && !other;
     nothing.then(|| "nothing is required of this run: no threshold, no baseline, no must-pass case".to_owned())
 }
 
 fn of_baseline(scene: &Scene<'_>, findings: &[Finding]) -> Vec<String> {
     let Some(reference) = &scene.reference else { return Vec::new() };
     let mut notes = Vec::new();
-    if reference.baseline.runs.len() == 1 {
+    // Of the same day's other half there is one.
+    let stored = scene.policy.baseline.as_ref().is_none_or(|asked| asked.mode == BaselineMode::Stored);
+    if stored && reference.baseline.runs.len() == 1 {
         // A drop that luck makes once in a thousand runs is not the baseline's luck either.
         let failed = findings.iter().map(|finding| &finding.comparison).any(|rule| {
             let close = rule.p_adjusted.is_some_and(|p| p > 0.001);
@@ -268,8 +273,7 @@ fn must_pass(scene: &Scene<'_>) -> Vec<String> {
             };
             let (mut trials, mut failures) = (0, 0);
             for (spec, _) in scene.metrics.iter().filter(|(_, rules)| rules.required()) {
-                let scores = case.scores.get(&spec.name).into_iter().flatten().flatten();
-                let outcomes: Vec<bool> = scores.filter_map(|score| passed(*score, spec)).collect();
+                let outcomes: Vec<bool> = case.history(&spec.name).filter_map(|score| passed(score, spec)).collect();
                 trials = trials.max(outcomes.len() as u64);
                 failures = failures.max(outcomes.iter().filter(|passed| !**passed).count() as u64);
             }
@@ -360,6 +364,14 @@ fn tolerances(scene: &Scene<'_>) -> Option<String> {
             scene.metrics.iter().filter(|(_, rules)| keep(rules)).map(|(spec, _)| &*spec.name).collect();
         names.join(", ")
     };
+    for (resource, rules) in &policy.resources {
+        if rules.on_fail == FailOrWarn::Warn {
+            used.push(format!("{} only warns", resource.word()));
+        }
+        if rules.on_missing == FailOrWarn::Warn {
+            used.push(format!("{} may be unknown", resource.word()));
+        }
+    }
     let reported = of(|rules| !rules.gate);
     if !reported.is_empty() {
         used.push(format!("reported only: {reported}"));

@@ -2,22 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::check::{Checker, duration};
+use super::asked::{BaselinePolicy, Missing};
+use super::check::Checker;
 use super::quarantine::Quarantine;
-pub use super::settings::Missing;
+use super::resource::{self, Resources};
 use super::settings::{
-    BaselineSettings, BreaksSetting, ExtendOn, FailOrWarn, GateSettings, InconclusiveSetting, MetricSettings,
-    ModeSetting,
+    BreaksSetting, ExtendOn, FailOrWarn, GateSettings, InconclusiveSetting, MetricSettings, ModeSetting,
 };
+use super::tags::TagLimits;
 use super::trials::TrialsRule;
+use super::trust::TrustPolicy;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Digest, Direction, MetricName, MetricSpec, ScoreKind};
+use crate::domain::{Direction, MetricName, MetricSpec, ScoreKind};
 use crate::stats::JudgeRates;
 use crate::suite::{Block, Draft};
 
@@ -33,6 +34,17 @@ pub struct Policy {
     pub(crate) sequential: Sequential,
     /// By tag; only those that gate.
     pub(crate) slices: BTreeMap<String, SlicePolicy>,
+    /// Limits on the cases of a tag.
+    pub(crate) tag_limits: TagLimits,
+    /// Every tag that the suite names: lines of the table of tags.
+    pub(crate) tags: Vec<String>,
+    pub(crate) resources: Resources,
+    /// By metric: how far its judge must agree with people.
+    pub(crate) judges: BTreeMap<MetricName, TrustPolicy>,
+    /// The file of the run that every run is compared with beside the baseline.
+    pub anchor: Option<String>,
+    /// The target that suspects are asked of again before the change is blamed.
+    pub confirm: Option<String>,
     pub(crate) severity: f64,
     pub(crate) breaks: BreaksSetting,
     pub(crate) inconclusive: InconclusiveSetting,
@@ -67,48 +79,6 @@ pub(crate) struct SlicePolicy {
     pub(crate) margin: Option<f64>,
     /// `None`: every metric that gates.
     pub(crate) metrics: Option<Vec<String>>,
-}
-
-/// Where the baseline is to be found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BaselinePolicy {
-    pub from: BaselineFrom,
-    /// As the suite names it; `None`: the default place.
-    pub path: Option<String>,
-    /// Where it is written, if not where it is read.
-    pub put: Option<String>,
-    /// Sent with every request for it.
-    pub headers: BTreeMap<String, String>,
-    /// The only baseline that may be used.
-    pub digest: Option<Digest>,
-    /// Runs to compare with at most, 1 to 10.
-    pub runs: usize,
-    pub missing: Missing,
-    /// Older than this counts as missing.
-    pub max_age: Option<Duration>,
-}
-
-/// The kind of place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BaselineFrom {
-    /// A file of the checkout.
-    File,
-    /// A file on a branch; `None`: the default branch for it.
-    Git(Option<String>),
-    /// `https://…`, `s3://…`; whether there is a store for it is not known here.
-    Address(String),
-}
-
-impl BaselineFrom {
-    /// As the suite writes it, without what may be secret.
-    pub fn word(&self) -> String {
-        match self {
-            Self::File => "file".to_owned(),
-            Self::Git(None) => "git".to_owned(),
-            Self::Git(Some(branch)) => format!("git:{branch}"),
-            Self::Address(address) => address.split(['?', '#']).next().unwrap_or_default().to_owned(),
-        }
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -199,6 +169,12 @@ impl Default for Policy {
             alpha_breaks: 0.01,
             sequential: Sequential { plan: Vec::new(), alpha1: 0.01, phi: 0.5, extend_on: ExtendOn::Suspicion },
             slices: BTreeMap::new(),
+            tag_limits: TagLimits::new(),
+            tags: Vec::new(),
+            resources: Resources::new(),
+            judges: BTreeMap::new(),
+            anchor: None,
+            confirm: None,
             severity: 0.5,
             breaks: BreaksSetting::Fail,
             inconclusive: InconclusiveSetting::Warn,
@@ -273,6 +249,15 @@ impl Policy {
         self
     }
 
+    /// The same for a run whose other half was taken away as its baseline.
+    #[must_use]
+    pub(crate) fn without_other_half(mut self) -> Self {
+        if let Some(baseline) = &mut self.baseline {
+            baseline.mode = super::asked::BaselineMode::Stored;
+        }
+        self
+    }
+
     /// The same in a pull request, where a baseline that is to be seeded must be there.
     #[must_use]
     pub fn of_change(mut self) -> Self {
@@ -289,6 +274,11 @@ impl Policy {
             self.metrics.entry(Arc::clone(name)).or_insert_with(|| rules.clone());
         }
         self
+    }
+
+    /// Whether rules read the target: it is no canary.
+    pub fn judges_target(&self, name: &str) -> bool {
+        !self.canaries.iter().any(|canary| canary == name)
     }
 
     /// Whether `must_pass` names the case.
@@ -322,6 +312,8 @@ impl Policy {
         checker.between("/alpha_breaks", "alpha_breaks", alpha_breaks, 0.0, alpha);
         let sequential = checker.sequential(settings.sequential.as_ref(), alpha, alpha_breaks);
         let slices = checker.slices(&settings.slices, known);
+        let resources = resource::checked(settings.resources.as_ref(), checker);
+        let judges = TrustPolicy::checked(&settings.judges, known, checker);
         let severity = settings.severity.unwrap_or(default.severity);
         checker.share("/severity", "severity", severity, true);
         let min_measured = settings.min_measured.unwrap_or(default.min_measured);
@@ -330,11 +322,16 @@ impl Policy {
         checker.share("/max_missing", "max_missing", max_missing, false);
         let min_overlap = settings.min_overlap.unwrap_or(default.min_overlap);
         checker.share("/min_overlap", "min_overlap", min_overlap, false);
-        let metrics = settings
+        let metrics: BTreeMap<MetricName, MetricPolicy> = settings
             .metrics
             .iter()
             .map(|(name, metric)| (name.as_str().into(), MetricPolicy::checked(name, metric, known, checker)))
             .collect();
+        let tag_limits = super::tags::checked(&settings.slices, &metrics, known, checker);
+        let anchor = settings.anchor.map(|anchor| anchor.path);
+        if anchor.as_deref().is_some_and(|path| path.trim().is_empty()) {
+            checker.push("/anchor/path", "empty", "`path` is empty", "name a baseline file or the results of a run");
+        }
         let must_pass = settings.must_pass.map_or_else(MustPass::default, |must| {
             if must.tags.is_empty() && must.ids.is_empty() {
                 checker.push("/must_pass", "nothing-selected", "must_pass selects nothing", "list `tags` or `ids`");
@@ -346,6 +343,12 @@ impl Policy {
             alpha_breaks,
             sequential,
             slices,
+            tag_limits,
+            tags: settings.slices.into_keys().collect(),
+            resources,
+            judges,
+            anchor,
+            confirm: settings.confirm.map(|confirm| confirm.target),
             severity,
             breaks: settings.breaks.unwrap_or_default(),
             inconclusive: settings.inconclusive.unwrap_or_default(),
@@ -360,81 +363,6 @@ impl Policy {
             metrics,
             baseline: settings.baseline.and_then(|baseline| BaselinePolicy::checked(baseline, checker)),
         }
-    }
-}
-
-impl BaselinePolicy {
-    /// An absent baseline is allowed: thresholds decide, and the verdict says so.
-    pub fn may_be_missing(&self) -> bool {
-        match self.missing {
-            Missing::Fail => false,
-            Missing::Warn | Missing::Seed => true,
-        }
-    }
-
-    /// `None` where no baseline is asked for, or after an error.
-    fn checked(settings: BaselineSettings, checker: &mut Checker<'_>) -> Option<Self> {
-        let from = match settings.from.as_deref() {
-            None | Some("file") => Some(BaselineFrom::File),
-            Some("none") => None,
-            Some("git") => Some(BaselineFrom::Git(None)),
-            Some(other) => match other.strip_prefix("git:") {
-                Some(branch) => Some(BaselineFrom::Git(Some(branch.to_owned()))),
-                None if other.contains("://") => Some(BaselineFrom::Address(other.to_owned())),
-                None => {
-                    let help = "there are `file`, `git`, `git:BRANCH`, an address such as `https://…` or `s3://bucket/key`, and `none`";
-                    checker.push(
-                        "/baseline/from",
-                        "unknown-baseline",
-                        format!("`{other}` is no place of a baseline"),
-                        help,
-                    );
-                    None
-                }
-            },
-        };
-        let address = matches!(from, Some(BaselineFrom::Address(_)));
-        for (key, written, fits) in [
-            ("path", settings.path.is_some(), !address),
-            ("put", settings.put.is_some(), address),
-            ("headers", !settings.headers.is_empty(), address),
-        ] {
-            if written && !fits && from.is_some() {
-                let help = "`path` belongs to `file` and `git`, `put` and `headers` to an address";
-                let message = format!("`{key}` has no meaning for a baseline from there");
-                checker.push(&format!("/baseline/{key}"), "conflicting-keys", message, help);
-            }
-        }
-        let digest = settings.digest.as_deref().and_then(|text| {
-            let digest = Digest::parse(text);
-            if digest.is_none() {
-                let help = "it is the digest that reports show: 32 hexadecimal digits";
-                checker.push("/baseline/digest", "wrong-type", format!("`{text}` is no digest"), help);
-            }
-            digest
-        });
-        let runs = settings.runs.unwrap_or(DEFAULT_RUNS as u32);
-        if !(1..=10).contains(&runs) {
-            checker.push("/baseline/runs", "out-of-range", format!("runs is {runs}"), "a baseline pools 1 to 10 runs");
-        }
-        let max_age = settings.max_age.as_deref().and_then(|text| {
-            let age = duration(text);
-            if age.is_none() {
-                let message = format!("`{text}` is no length of time");
-                checker.push("/baseline/max_age", "wrong-type", message, "write a number and a unit: 30d, 12h, 2w");
-            }
-            age
-        });
-        Some(Self {
-            from: from?,
-            path: settings.path,
-            put: settings.put,
-            headers: settings.headers,
-            digest,
-            runs: runs as usize,
-            missing: settings.missing.unwrap_or_default(),
-            max_age,
-        })
     }
 }
 

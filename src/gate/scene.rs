@@ -1,13 +1,13 @@
 //! Everything the rules look at, and what they hand back.
 
-use super::BaselineState;
 use super::comparable::{Reference, unusable};
 use super::looks::{Look, breaks_decide};
 use super::policy::{MetricPolicy, Policy};
 use super::settings::{FailOrWarn, InconclusiveSetting};
 use super::sheet::{Sheet, sheets};
+use super::{BaselineState, Beside};
 use crate::domain::{
-    BaseRecord, Baseline, CaseId, Comparison, MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, Run, Severity,
+    Baseline, CaseId, Comparison, MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, Run, Severity,
 };
 use crate::stats::Ratio;
 
@@ -20,8 +20,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) look: Look,
     pub(crate) policy: &'a Policy,
     pub(crate) state: &'a BaselineState,
-    /// What a proposed change is judged by.
-    pub(crate) base: Option<&'a BaseRecord>,
+    /// What else is known.
+    pub(crate) beside: Beside<'a>,
     /// The run's metrics as the policy sees them, and the rules of each.
     pub(crate) metrics: Vec<(MetricSpec, MetricPolicy)>,
     pub(crate) sheets: Vec<Sheet<'a>>,
@@ -63,7 +63,7 @@ impl<'a> Scene<'a> {
                 None => (Some(Reference::build(baseline, &sheets, policy)), None),
             },
         };
-        Self { run, whole, look, policy, state, base: None, metrics, sheets, reference, unusable }
+        Self { run, whole, look, policy, state, beside: Beside::default(), metrics, sheets, reference, unusable }
     }
 
     /// The level of the mean guard: all of alpha unless the break guard can fail the build (statistics §8.1).
@@ -178,7 +178,10 @@ fn undecided(reason: Reason, policy: &Policy) -> Severity {
         | Reason::Complete
         | Reason::NothingNew
         | Reason::DropTooLarge
-        | Reason::DropAllowed => Severity::Block,
+        | Reason::DropAllowed
+        | Reason::JudgeTrusted
+        | Reason::JudgeUntrusted
+        | Reason::Environment => Severity::Block,
     }
 }
 

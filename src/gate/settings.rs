@@ -7,6 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::quarantine::QuarantineSettings;
+use super::resource::ResourcesSettings;
+use super::tags::TagMetricSettings;
+use super::trust::TrustSettings;
 use crate::domain::Direction;
 
 /// What must hold for a run to pass.
@@ -29,6 +32,14 @@ pub(crate) struct GateSettings {
     pub sequential: Option<SequentialSettings>,
     /// Cases by tag that are compared by themselves. Tags without an entry are shown where they got worse and never decide.
     pub slices: BTreeMap<String, SliceSettings>,
+    /// Limits on what the answers take: time, tokens, money.
+    pub resources: Option<ResourcesSettings>,
+    /// By metric: how far its judge must agree with people before the metric may decide.
+    pub judges: BTreeMap<String, TrustSettings>,
+    /// A run that every run is compared with beside the baseline, such as the last release's: many small drops add up there. It only warns.
+    pub anchor: Option<AnchorSettings>,
+    /// Cases that would fail the build are first asked of the system as the base branch has it.
+    pub confirm: Option<ConfirmSettings>,
     /// How far below all other runs a case must fall to count as broken, on the 0 to 1 scale. Default 0.5.
     pub severity: Option<f64>,
     /// What broken stable cases do to the build when their number is more than flakiness explains. Default `fail`.
@@ -124,6 +135,25 @@ pub(crate) struct SliceSettings {
     pub margin: Option<f64>,
     /// The metrics that are compared. Default: every metric that gates.
     pub metrics: Option<Vec<String>>,
+    /// By metric: limits on these cases alone.
+    pub limits: BTreeMap<String, TagMetricSettings>,
+}
+
+/// The run that is kept.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AnchorSettings {
+    /// A baseline file, or the results of a run, relative to the suite.
+    pub path: String,
+}
+
+/// Whom suspects are asked of.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ConfirmSettings {
+    /// A key of `targets` that is asked for nothing else: the system as the base branch has it. Where it does no better on the same cases today,
+    /// the change is not blamed, and nothing is decided (exit code 3).
+    pub target: String,
 }
 
 /// Cases that must pass.
@@ -199,8 +229,26 @@ pub(crate) struct BaselineSettings {
     /// What an absent baseline does: `fail` (default, exit code 3), `warn` (thresholds decide) or `seed` (as `warn` on branches, so that a
     /// first run can be accepted there, and as `fail` in pull requests). One that cannot be fetched or is damaged is always exit code 3.
     pub missing: Option<Missing>,
+    /// `baseline update` takes no run whose metrics' means are lower than the baseline's by more than this, on the 0 to 1 scale.
+    pub ratchet: Option<f64>,
+    /// `stored` (default), or `concurrent`: the baseline is what `target` answers in this same run, so that a day's drift of provider or judge
+    /// moves both sides.
+    pub mode: Option<BaselineMode>,
+    /// Of `mode: concurrent`: a key of `targets`, the system as the base branch has it.
+    pub target: Option<String>,
     /// A baseline older than this counts as missing: `30d`, `12h`, `2w`.
     pub max_age: Option<String>,
+}
+
+/// Where the other side of the comparison comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BaselineMode {
+    /// Accepted runs.
+    #[default]
+    Stored,
+    /// Another target of the same run.
+    Concurrent,
 }
 
 /// What an absent baseline does.

@@ -63,6 +63,23 @@ impl Sheet<'_> {
         self.rows.binary_search_by(|row| (*row.id).cmp(id)).ok()
     }
 
+    /// The cases of one tag.
+    pub(crate) fn of_tag(&self, tag: &str) -> Self {
+        let has = |row: &&CaseRecord| row.tags.iter().any(|one| **one == *tag);
+        let kept: Vec<usize> = self.rows.iter().enumerate().filter(|(_, row)| has(row)).map(|(at, _)| at).collect();
+        fn pick<T: Copy>(all: &[T], kept: &[usize]) -> Vec<T> {
+            kept.iter().filter_map(|at| all.get(*at).copied()).collect()
+        }
+        let column = |cells: &Vec<Measured>| pick(cells, &kept);
+        Self {
+            target: self.target.clone(),
+            rows: pick(&self.rows, &kept),
+            clusters: pick(&self.clusters, &kept),
+            columns: self.columns.iter().map(column).collect(),
+            levels: self.levels.iter().map(|levels| levels.as_ref().map(column)).collect(),
+        }
+    }
+
     /// The findings of one metric, row by row.
     pub(crate) fn column(&self, metric: usize) -> &[Measured] {
         self.columns.get(metric).map_or(&[], Vec::as_slice)

@@ -6,17 +6,14 @@ use super::explain;
 use super::policy::{MetricPolicy, Percentile};
 use super::scene::{Finding, Scene, severity};
 use super::sheet::{Measured, Sheet, share};
-use super::threshold::{Required, Sample};
+use super::threshold::{Asked, Required, Sample};
 use crate::domain::{CaseId, MetricSpec, Reason, RuleKind, RuleVerdict};
 use crate::stats::{CaseMean, Ratio, SCALE};
 
 /// These rules of one metric on one target.
 pub(crate) fn findings(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize) -> Vec<Finding> {
     let Some((spec, rules)) = scene.metrics.get(metric) else { return Vec::new() };
-    let mut findings = Vec::new();
-    for bound in [rules.case_min.map(Required::AtLeast), rules.case_max.map(Required::AtMost)].into_iter().flatten() {
-        findings.push(each_case(scene, sheet, metric, spec, rules, bound));
-    }
+    let mut findings = each(scene, sheet, metric, Asked { spec, rules, slice: None });
     if let Some(percentile) = rules.percentile {
         let bounds = [percentile.min.map(Required::AtLeast), percentile.max.map(Required::AtMost)];
         for bound in bounds.into_iter().flatten() {
@@ -24,6 +21,12 @@ pub(crate) fn findings(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize) -> V
         }
     }
     findings
+}
+
+/// Limits for every case of a sheet.
+pub(crate) fn each(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize, asked: Asked<'_>) -> Vec<Finding> {
+    let bounds = [asked.rules.case_min.map(Required::AtLeast), asked.rules.case_max.map(Required::AtMost)];
+    bounds.into_iter().flatten().map(|bound| each_case(scene, sheet, metric, asked, bound)).collect()
 }
 
 fn new(
@@ -46,14 +49,8 @@ fn new(
     finding
 }
 
-fn each_case(
-    scene: &Scene<'_>,
-    sheet: &Sheet<'_>,
-    metric: usize,
-    spec: &MetricSpec,
-    rules: &MetricPolicy,
-    bound: Required,
-) -> Finding {
+fn each_case(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize, asked: Asked<'_>, bound: Required) -> Finding {
+    let Asked { spec, rules, slice } = asked;
     let (scored, planned) = share(sheet.levels(metric));
     let mut failing: Vec<(CaseMean, CaseId)> = Vec::new();
     let mut worst: Option<CaseMean> = None;
@@ -78,6 +75,7 @@ fn each_case(
         (RuleVerdict::Met, Reason::ThresholdMet)
     };
     let mut finding = new(scene, sheet, spec, rules, RuleKind::EachCase, found, bound);
+    finding.comparison.slice = slice.map(str::to_owned);
     finding.comparison.current = worst.map(CaseMean::value);
     finding.comparison.n = scored;
     finding.comparison.planned = planned;

@@ -12,7 +12,7 @@ use crate::domain::SliceChange;
 use crate::stats::{Ratio, benjamini_hochberg};
 
 /// Fewer paired cases than this are no slice (statistics §14.1).
-const FEWEST: usize = 20;
+pub(crate) const FEWEST: usize = 20;
 /// A slice is shown up to this adjusted p.
 const SHOWN: f64 = 0.10;
 
@@ -56,7 +56,7 @@ fn of_tag<'s>(
     Compared { sheet, metric, target, spec, rules, slice: Some(tag), margin, matchup: Some(matchup), outcome }
 }
 
-fn has_tag(sheet: &Sheet<'_>, row: usize, tag: &str) -> bool {
+pub(crate) fn has_tag(sheet: &Sheet<'_>, row: usize, tag: &str) -> bool {
     sheet.rows.get(row).is_some_and(|row| row.tags.iter().any(|has| **has == *tag))
 }
 

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use jiff::Timestamp;
 
 use super::BaselineState;
-use super::policy::{BaselinePolicy, Policy};
+use super::asked::BaselinePolicy;
+use super::policy::Policy;
 use super::scene::{Finding, Scene, Unusable, at_least, coverage};
 use super::sheet::{Sheet, grouped};
 use super::word::{capital, names};

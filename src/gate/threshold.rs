@@ -243,23 +243,45 @@ pub(crate) fn interval(
 /// The limits of one metric on one target.
 pub(crate) fn findings(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize, levels: Levels) -> Vec<Finding> {
     let Some((spec, rules)) = scene.metrics.get(metric) else { return Vec::new() };
+    of(scene, sheet, metric, Asked { spec, rules, slice: None }, levels)
+}
+
+/// A metric with the rules that are asked of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) spec: &'a MetricSpec,
+    pub(crate) rules: &'a MetricPolicy,
+    /// The tag whose cases the sheet holds; `None`: all.
+    pub(crate) slice: Option<&'a str>,
+}
+
+/// The limits of some rules on a sheet.
+pub(crate) fn of(
+    scene: &Scene<'_>,
+    sheet: &Sheet<'_>,
+    metric: usize,
+    asked: Asked<'_>,
+    levels: Levels,
+) -> Vec<Finding> {
+    let Asked { spec, rules, .. } = asked;
     let sample = Sample::of(sheet, metric, spec);
     let mut findings = Vec::new();
     for bound in [rules.min.map(Required::AtLeast), rules.max.map(Required::AtMost)].into_iter().flatten() {
-        findings.push(finding(scene, sheet, metric, &sample, bound, RuleKind::Threshold, levels));
+        findings.push(finding(scene, sheet, metric, (asked, &sample), (bound, RuleKind::Threshold), levels));
     }
     if let Some(share) = rules.pass_rate {
         let passing = MetricSpec { kind: ScoreKind::Binary, direction: Direction::Higher, ..spec.clone() };
-        let sample = passes(scene, sheet, metric, &passing);
-        findings.push(finding(scene, sheet, metric, &sample, Required::AtLeast(share), RuleKind::PassRate, levels));
+        let sample = passes(sheet, metric, asked, &passing);
+        let rule = (Required::AtLeast(share), RuleKind::PassRate);
+        findings.push(finding(scene, sheet, metric, (asked, &sample), rule, levels));
     }
     findings
 }
 
 /// Pass or fail of every scored case as a binary sample.
-fn passes<'s>(scene: &Scene<'_>, sheet: &Sheet<'_>, metric: usize, passing: &'s MetricSpec) -> Sample<'s> {
+fn passes<'s>(sheet: &Sheet<'_>, metric: usize, asked: Asked<'_>, passing: &'s MetricSpec) -> Sample<'s> {
     let mut sample = Sample { spec: passing, scored: Vec::new(), missing: Vec::new() };
-    let Some((spec, rules)) = scene.metrics.get(metric) else { return sample };
+    let Asked { spec, rules, .. } = asked;
     for (row, (cell, cluster)) in sheet.levels(metric).iter().zip(&sheet.clusters).enumerate() {
         let passed =
             sheet.rows.get(row).and_then(|record| super::must_pass::case_passes(record, *cell, metric, (spec, rules)));
@@ -276,19 +298,18 @@ fn finding(
     scene: &Scene<'_>,
     sheet: &Sheet<'_>,
     metric: usize,
-    sample: &Sample<'_>,
-    bound: Required,
-    rule: RuleKind,
+    (asked, sample): (Asked<'_>, &Sample<'_>),
+    (bound, rule): (Required, RuleKind),
     levels: Levels,
 ) -> Finding {
-    let default = MetricPolicy::default();
-    let rules = scene.metrics.get(metric).map_or(&default, |(_, rules)| rules);
+    let rules = asked.rules;
     let planned = (sample.scored.len() + sample.missing.len()) as u64;
     let new = |verdict, reason| {
         let mut finding = Finding::new(rule, &sample.spec.name, &sheet.target, verdict, reason)
             .with_severity(severity(verdict, reason, rules, scene.policy));
         finding.comparison.require(bound.limit(), bound.bound());
         finding.comparison.planned = planned;
+        finding.comparison.slice = asked.slice.map(str::to_owned);
         finding
     };
     let rates = rules.calibration.filter(|_| rule == RuleKind::PassRate);
@@ -298,7 +319,7 @@ fn finding(
         let finding = new(RuleVerdict::NotEvaluated, Reason::NoScores);
         return explain::no_scores(finding, scene, &sheet.troubles(metric));
     };
-    let named = if scene.reference.is_none() { wrong_side(scene, sheet, metric, rule, bound) } else { Vec::new() };
+    let named = if scene.reference.is_none() { wrong_side(sheet, metric, asked, rule, bound) } else { Vec::new() };
     let (worst, best) = bound.extremes(sample.spec);
     let filled = |score: f64| {
         let cases = sample.filled(score)?;
@@ -324,13 +345,13 @@ fn finding(
 /// The cases that pull a mean to the wrong side of its limit, or did not pass, the worst first. Where a run is compared, the cases
 /// that moved are told instead.
 fn wrong_side(
-    scene: &Scene<'_>,
     sheet: &Sheet<'_>,
     metric: usize,
+    asked: Asked<'_>,
     rule: RuleKind,
     bound: Required,
 ) -> Vec<(CaseId, MetricName)> {
-    let Some((spec, rules)) = scene.metrics.get(metric) else { return Vec::new() };
+    let Asked { spec, rules, .. } = asked;
     let wrong = |row: &CaseRecord, cell: Measured| {
         let mean = cell.score()?;
         let wrong = match rule {

@@ -101,6 +101,8 @@ impl Sample {
             not_applicable: Vec::new(),
             answered: true,
             answer: Some(answer.to_owned()),
+            taken: None,
+            older: BTreeMap::new(),
         });
         self.baseline.cases.sort_by(|left, right| (&left.id, &left.target).cmp(&(&right.id, &right.target)));
     }
@@ -178,6 +180,7 @@ pub(super) fn blank() -> Sample {
         trials: 1.0,
         looks: None,
         slices: Vec::new(),
+        slice_table: Vec::new(),
         cases: VerdictCounts::default(),
         changes: CaseChanges::default(),
         flaky: Vec::new(),
@@ -194,6 +197,7 @@ pub(super) fn blank() -> Sample {
             trials: 1,
             ..BaselineRun::default()
         }],
+        anchor: None,
         base: None,
         metrics: header.metrics.clone(),
         partial: false,

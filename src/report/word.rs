@@ -1,6 +1,8 @@
 //! The fixed words of every report.
 
-use crate::domain::{Bound, Comparison, Decision, FailureKind, Reason, RuleKind, RuleVerdict, Severity};
+use crate::domain::{
+    Bound, Comparison, Decision, FailureKind, Reason, RuleKind, RuleVerdict, Severity, Statistic, Unit,
+};
 use crate::text::number;
 
 /// How a rule's finding looks at a glance.
@@ -80,6 +82,18 @@ pub fn rule(rule: &Comparison) -> String {
         RuleKind::PassRate => format!("pass rate {side} {limit}"),
         RuleKind::EachCase => format!("each case {side} {limit}"),
         RuleKind::Percentile => format!("percentile {side} {limit}"),
+        RuleKind::Resource => {
+            let (what, unit) = (rule.statistic.map_or("", Statistic::word), rule.unit);
+            format!("{what} {side} {}", rule.limit.zip(unit).map_or(limit, |(limit, unit)| amount(limit, unit, None)))
+        }
+        RuleKind::ResourceRise => {
+            let most = rule.limit.map(|limit| number::percent(limit, None)).unwrap_or_default();
+            format!("{} up at most {most}", rule.statistic.map_or("", Statistic::word))
+        }
+        RuleKind::JudgeTrust => {
+            format!("judge's {} {side} {limit}", if rule.method.is_empty() { "trust" } else { &rule.method })
+        }
+        RuleKind::Anchor => "no slide since the anchor".to_owned(),
         RuleKind::MustPass => "must pass".to_owned(),
         RuleKind::Coverage => "enough measured".to_owned(),
         RuleKind::NewErrors => "no new errors".to_owned(),
@@ -88,6 +102,11 @@ pub fn rule(rule: &Comparison) -> String {
         RuleKind::Complete => "run complete".to_owned(),
         RuleKind::Reported => "nothing".to_owned(),
     }
+}
+
+/// An amount in its unit; beside a limit visibly on its side of it.
+pub fn amount(value: f64, unit: Unit, limit: Option<f64>) -> String {
+    number::amount(value, limit, unit.places(value), unit.affixes())
 }
 
 /// What was found, and what it does to the build.
@@ -99,12 +118,16 @@ pub fn finding(rule: &Comparison) -> String {
             RuleKind::NotWorse | RuleKind::Slice => "not worse",
             RuleKind::MaxDrop => "within the limit",
             RuleKind::Reported => "reported",
+            RuleKind::JudgeTrust => "trusted",
+            RuleKind::Anchor => "no slide",
             _ => "met",
         },
         RuleVerdict::Violated => match rule.rule {
             RuleKind::NotWorse | RuleKind::Slice if rule.reason == Reason::Breaks => "cases broke",
             RuleKind::NotWorse | RuleKind::Slice => "worse",
             RuleKind::MaxDrop => "dropped too far",
+            RuleKind::Anchor => "slid",
+            RuleKind::Resource | RuleKind::ResourceRise => "too much",
             RuleKind::MustPass | RuleKind::EachCase => "cases failed",
             RuleKind::NewErrors => "new errors",
             RuleKind::Policy => "loosened",
@@ -114,6 +137,8 @@ pub fn finding(rule: &Comparison) -> String {
         RuleVerdict::Inconclusive => match rule.reason {
             Reason::TooFewCases => "too few cases",
             Reason::Missing | Reason::Coverage => "scores missing",
+            Reason::JudgeUntrusted => "not trusted",
+            Reason::Environment => "environment changed",
             _ => "inconclusive",
         },
         RuleVerdict::NotEvaluated => match rule.reason {
@@ -143,6 +168,10 @@ pub fn check(kind: RuleKind) -> &'static str {
         RuleKind::PassRate => "pass rate",
         RuleKind::EachCase => "each case",
         RuleKind::Percentile => "percentile",
+        RuleKind::Resource => "resources",
+        RuleKind::ResourceRise => "resources beside the baseline",
+        RuleKind::JudgeTrust => "judge trusted",
+        RuleKind::Anchor => "no slide since the anchor",
         RuleKind::MustPass => "must-pass cases",
         RuleKind::Coverage => "enough was measured",
         RuleKind::NewErrors => "no new errors",
@@ -163,6 +192,10 @@ pub fn rule_key(kind: RuleKind) -> &'static str {
         RuleKind::PassRate => "pass_rate",
         RuleKind::EachCase => "each_case",
         RuleKind::Percentile => "percentile",
+        RuleKind::Resource => "resource",
+        RuleKind::ResourceRise => "resource_rise",
+        RuleKind::JudgeTrust => "judge_trust",
+        RuleKind::Anchor => "anchor",
         RuleKind::MustPass => "must_pass",
         RuleKind::Coverage => "coverage",
         RuleKind::NewErrors => "new_errors",

@@ -182,6 +182,16 @@ impl Ratio {
         Self::new(numerator, left.denominator.checked_mul(by_left)?)
     }
 
+    /// The product; `None` where it does not fit.
+    pub fn times(self, other: Self) -> Option<Self> {
+        let (left, right) = (self.reduced(), other.reduced());
+        // Crosswise first, so that little is left to multiply.
+        let left_over = gcd(left.numerator, right.denominator).max(1);
+        let right_over = gcd(right.numerator, left.denominator).max(1);
+        let numerator = (left.numerator / left_over).checked_mul(right.numerator / right_over)?;
+        Self::new(numerator, (left.denominator / right_over).checked_mul(right.denominator / left_over)?)
+    }
+
     /// The nearest float (to the last bit where numerator and denominator are short).
     pub fn value(self) -> f64 {
         let reduced = self.reduced();

@@ -22,6 +22,7 @@ mod judge_noise;
 mod moment;
 mod multiplicity;
 mod must_pass;
+mod order;
 mod paired;
 mod paired_t;
 mod proportion;
@@ -49,6 +50,7 @@ pub use judge_bias::{Corrected, JudgeRates, prediction_powered_mean, rogan_glade
 pub use judge_noise::{JudgeNoise, judge_noise, judge_share};
 pub use multiplicity::{benjamini_hochberg, holm};
 pub use must_pass::{flake_rate, must_pass_false_alarm};
+pub use order::percentile_ranks;
 pub use paired::{Differences, Pair, cluster_means, differences};
 pub use paired_t::{PairedT, clustered_standard_error, paired_t_test};
 pub use proportion::{clopper_pearson, wilson};

@@ -9,7 +9,9 @@ use super::StoreError;
 use super::first_line::FirstLine;
 use super::lines::json_problem;
 use super::place::read_file as read;
-use crate::domain::{Baseline, BaselineCase, BaselineRun, BaselineSource, Digest, MetricName, MetricSpec};
+use crate::domain::{
+    Baseline, BaselineCase, BaselineRun, BaselineSource, Digest, MetricName, MetricSpec, Resource, Taken,
+};
 
 /// Version of the format.
 pub const BASELINE_SCHEMA: u64 = 1;
@@ -45,6 +47,12 @@ struct CaseLine {
     answered: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answer: Option<String>,
+    /// Run → trial: milliseconds, tokens, dollars of the answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    taken: Option<Box<Taken>>,
+    /// Scores of runs that have left the pool.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    older: BTreeMap<MetricName, Vec<f64>>,
 }
 
 fn yes() -> bool {
@@ -86,6 +94,8 @@ pub fn render_baseline(baseline: &Baseline) -> Result<String, StoreError> {
             not_applicable: case.not_applicable.clone(),
             answered: case.answered,
             answer: case.answer.clone(),
+            taken: case.taken.clone(),
+            older: case.older.clone(),
         };
         text.push_str(&serde_json::to_string(&line).map_err(fail)?);
         text.push('\n');
@@ -172,12 +182,20 @@ fn check_case(line: CaseLine, header: &HeaderLine) -> Result<BaselineCase, Strin
             return Err(format!("{bad} is no score of `{name}`: it must be from {lo} to {hi}"));
         }
     }
+    for (name, scores) in &line.older {
+        let metric = header.metrics.iter().find(|metric| metric.name == *name);
+        let metric = metric.ok_or_else(|| format!("metric `{name}` of `older` is not in the header"))?;
+        if let Some(bad) = scores.iter().find(|value| !metric.kind.admits(**value)) {
+            return Err(format!("{bad} in `older` is no score of `{name}`"));
+        }
+    }
     for metric in &header.metrics {
         let (scored, left_out) = (line.scores.contains_key(&metric.name), line.not_applicable.contains(&metric.name));
         if scored == left_out {
             return Err(format!("metric `{}` must stand either in `scores` or in `not_applicable`", metric.name));
         }
     }
+    let taken = line.taken.map(|taken| check_taken(*taken, header.runs.len())).transpose()?;
     Ok(BaselineCase {
         id: line.case.into(),
         target: line.target.into(),
@@ -188,7 +206,23 @@ fn check_case(line: CaseLine, header: &HeaderLine) -> Result<BaselineCase, Strin
         not_applicable: line.not_applicable,
         answered: line.answered,
         answer: line.answer,
+        taken: taken.map(Box::new),
+        older: line.older,
     })
+}
+
+fn check_taken(mut taken: Taken, runs: usize) -> Result<Taken, String> {
+    for resource in [Resource::Latency, Resource::Tokens, Resource::Cost] {
+        let (of, word) = (taken.of(resource), resource.word());
+        if !of.is_empty() && of.len() != runs {
+            return Err(format!("`taken` has {word} of {} runs, the header has {runs}", of.len()));
+        }
+        if let Some(bad) = of.iter().flatten().find(|number| !number.is_finite() || **number < 0.0) {
+            return Err(format!("{bad} in `taken` is no {word}"));
+        }
+    }
+    taken.pad(runs);
+    Ok(taken)
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{StoreError, Texts};
-use crate::domain::{Baseline, BaselineCase, BaselineRun, BaselineSource, Cell, Run, SkipReason};
+use crate::domain::{
+    Baseline, BaselineCase, BaselineRun, BaselineSource, CaseRecord, Cell, Run, SkipReason, Taken, TrialRecord, Usd,
+};
 
 /// Characters of an answer that are kept to be shown beside a new one.
 const ANSWER_LIMIT: usize = 2000;
@@ -16,15 +18,15 @@ const POOL: usize = 10;
 /// Those of reading the run's texts.
 pub fn accept(run: &Run, accepted: BaselineRun, texts: Option<&Texts>) -> Result<Baseline, StoreError> {
     let mut cases = Vec::with_capacity(run.cases.len());
+    // Further attempts of a failed must-pass case are no trials: repeating only what failed would raise its mean.
+    let planned = match run.header.trials {
+        0 => usize::MAX,
+        trials => usize::try_from(trials).unwrap_or(usize::MAX),
+    };
     for case in &run.cases {
         let mut scores = BTreeMap::new();
         let mut not_applicable = Vec::new();
         for (at, metric) in run.header.metrics.iter().enumerate() {
-            // Further attempts of a failed must-pass case are no trials: repeating only what failed would raise its mean.
-            let planned = match run.header.trials {
-                0 => usize::MAX,
-                trials => usize::try_from(trials).unwrap_or(usize::MAX),
-            };
             let cells = || case.trials.iter().take(planned).filter_map(|trial| trial.cells.get(at).copied().flatten());
             if cells().any(|cell| cell == Cell::Skipped(SkipReason::NotApplicable)) {
                 not_applicable.push(metric.name.clone());
@@ -48,6 +50,8 @@ pub fn accept(run: &Run, accepted: BaselineRun, texts: Option<&Texts>) -> Result
             not_applicable,
             answered: case.trials.iter().any(|trial| trial.answered.is_ok()),
             answer: answer_of(case.trials.first().map(|trial| trial.offset), texts)?,
+            taken: taken(case, planned),
+            older: BTreeMap::new(),
         });
     }
     cases.sort_by(|left, right| (&left.id, &left.target).cmp(&(&right.id, &right.target)));
@@ -58,6 +62,21 @@ pub fn accept(run: &Run, accepted: BaselineRun, texts: Option<&Texts>) -> Result
         metrics: run.header.metrics.clone(),
         cases,
     })
+}
+
+/// What the planned trials took, as far as it is known.
+fn taken(case: &CaseRecord, planned: usize) -> Option<Box<Taken>> {
+    let of = |number: fn(&TrialRecord) -> Option<f64>| {
+        let mut numbers: Vec<f64> = case.trials.iter().take(planned).filter_map(number).collect();
+        numbers.retain(|number| number.is_finite() && *number >= 0.0);
+        vec![numbers]
+    };
+    let taken = Taken {
+        latency_ms: of(|trial| trial.latency_ms),
+        tokens: of(|trial| trial.tokens.map(|tokens| tokens as f64)),
+        cost_usd: of(|trial| trial.cost.map(|Usd(dollars)| dollars)),
+    };
+    (!taken.is_empty()).then(|| Box::new(taken))
 }
 
 /// The pool with one more run. Cases, metrics and fingerprints must be the same: only then is it the same thing, measured again.
@@ -78,6 +97,7 @@ pub fn pool(mut pool: Baseline, newest: Baseline) -> Result<Baseline, String> {
         let (had, has) = (pool.cases.len(), newest.cases.len());
         return Err(format!("the baseline holds {had} cases, the run {has}: start a new baseline"));
     }
+    let (runs, more) = (pool.runs.len(), newest.runs.len());
     for (known, case) in pool.cases.iter_mut().zip(newest.cases) {
         if (&known.id, &known.target, known.content) != (&case.id, &case.target, case.content) {
             return Err(format!(
@@ -96,14 +116,25 @@ pub fn pool(mut pool: Baseline, newest: Baseline) -> Result<Baseline, String> {
         }
         known.answered |= case.answered;
         known.answer = case.answer;
+        known.taken = joined(known.taken.take(), runs, case.taken, more);
     }
     pool.runs.extend(newest.runs);
     let old = pool.runs.len().saturating_sub(POOL);
     pool.runs.drain(..old);
-    for scores in pool.cases.iter_mut().flat_map(|case| case.scores.values_mut()) {
-        scores.drain(..old.min(scores.len()));
-    }
+    pool.cases.iter_mut().for_each(|case| case.retire(old, true));
     Ok(pool)
+}
+
+/// What the answers took in the runs of two pools; who says nothing has empty places.
+fn joined(earlier: Option<Box<Taken>>, runs: usize, later: Option<Box<Taken>>, more: usize) -> Option<Box<Taken>> {
+    if earlier.is_none() && later.is_none() {
+        return None;
+    }
+    let (mut all, mut later) = (earlier.unwrap_or_default(), later.unwrap_or_default());
+    all.pad(runs);
+    later.pad(more);
+    all.append(*later);
+    Some(all)
 }
 
 /// The run of `pool` whose every score `newest` repeats: the same to the last digit, in all cases, trials and metrics.

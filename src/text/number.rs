@@ -170,6 +170,41 @@ pub fn money(dollars: f64) -> String {
     })
 }
 
+/// An amount with its unit, `1,950 ms`, `$0.0123`; beside a limit with as many digits as show on which side it is.
+pub fn amount(value: f64, limit: Option<f64>, least: usize, (before, after): (&str, &str)) -> String {
+    finite(value, |value| {
+        let sided = |text: &String| {
+            limit.is_none_or(|limit| {
+                text.parse::<f64>().is_ok_and(|shown| shown.partial_cmp(&limit) == value.partial_cmp(&limit))
+            })
+        };
+        let text = (least..=12).map(|places| fixed(value, places)).find(sided).unwrap_or_else(|| value.to_string());
+        let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |text| ("-", text));
+        let (whole, part) =
+            text.split_once('.').map_or((text, String::new()), |(whole, part)| (whole, format!(".{part}")));
+        let whole = whole.parse().map_or_else(|_| whole.to_owned(), count);
+        format!("{sign}{before}{whole}{part}{after}")
+    })
+}
+
+/// A share as a percentage, visibly on its side of another: `+25.3%`, `20%` where there is none to be told from.
+pub fn percent(share: f64, beside: Option<f64>) -> String {
+    let value = share * 100.0;
+    finite(value, |value| match beside {
+        None => format!("{}%", case_score(value)),
+        Some(border) => {
+            let border = border * 100.0;
+            let sided = |text: &String| {
+                text.parse::<f64>().is_ok_and(|shown| {
+                    shown.partial_cmp(&border) == value.partial_cmp(&border) || (value - border).abs() < 1e-9
+                })
+            };
+            let text = (1..=9).map(|places| fixed(value, places)).find(sided).unwrap_or_else(|| fixed(value, 9));
+            if text.starts_with('-') { format!("{text}%") } else { format!("+{text}%") }
+        }
+    })
+}
+
 fn fixed(value: f64, places: usize) -> String {
     finite(value, |value| {
         let text = format!("{value:.places$}");

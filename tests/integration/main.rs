@@ -29,6 +29,8 @@ mod examples;
 mod exit_codes;
 #[path = "support/fake_github.rs"]
 mod fake_github;
+#[cfg(unix)]
+mod gating;
 mod github;
 mod http;
 mod judges;
@@ -73,3 +75,4 @@ mod tls_server;
 #[cfg(unix)]
 mod trials;
 mod verdicts;
+mod yardsticks;

@@ -138,3 +138,19 @@ fn a_slide_of_small_drops_shows_against_the_anchor() {
     let said = check(place.path(), &["drift", "0.json", "1.json", "--anchor", "0.json"], 0);
     assert!(said.contains("not worse than the anchor"), "{said}");
 }
+
+/// Of pass and fail with one trial on either side: cases break with 0.07625 and are fixed with 0.02625, which is a drop of 5 points at a variance
+/// of 0.1. The expected numbers are sums over all counts of cases that differ (Python, `math.comb`).
+#[test]
+fn power_for_pass_and_fail_is_the_test_s_own() {
+    let place = folder(&[]);
+    let plan = |runs: &str| {
+        let arguments = ["power", "--flip", "0.1", "--cases", "200", "--runs", runs, "--drop", "5", "--format", "json"];
+        json_of(place.path(), &arguments)["plans"][0]["drops"][0].clone()
+    };
+    let exact = plan("1");
+    assert_eq!(exact["method"], "exact");
+    assert!((exact["chance"].as_f64().expect("a chance") - 0.730_685_469).abs() < 1e-8, "{exact}");
+    assert_eq!(exact["cases"], 241);
+    assert_eq!(plan("5")["method"], "normal");
+}

@@ -97,6 +97,11 @@ pub(super) struct CheckArgs {
     pub(super) input: SuiteInput,
     #[command(flatten)]
     pub(super) select: SelectArgs,
+    #[command(flatten)]
+    pub(super) base: BaseArgs,
+    /// Look at the baseline where it is kept, though that be elsewhere; without it a baseline that is no file is not looked at
+    #[arg(long, help_heading = "Gate")]
+    pub(super) fetch: bool,
     /// What standard output carries
     #[arg(long, value_enum, default_value_t = StatsFormat::Human, help_heading = "General")]
     pub(super) format: StatsFormat,

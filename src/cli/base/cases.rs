@@ -50,7 +50,7 @@ impl Found {
         }
         if now.content.is_some_and(|content| content != case.content) {
             let before = Parts::of(case);
-            match now.parts {
+            match now.parts() {
                 Some(parts) if parts.input != before.input => self.questions.push(id),
                 Some(parts) if parts.reference != before.reference => self.references.push(id),
                 Some(_) | None => self.contents.push(id),

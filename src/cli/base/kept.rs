@@ -1,6 +1,7 @@
 //! A committed baseline that the change edits.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::earlier::Earlier;
 use super::tree::{Tree, beside};
@@ -38,6 +39,27 @@ pub(super) fn compare(tree: &Tree, earlier: &Earlier, current: &Suite, record: &
         place: current.gate.as_ref().map(|gate| format!("{}:{}", gate.source.path, gate.place("/baseline").line)),
         // Where the base has none, none is used.
         loosens: old.is_some(),
+    });
+}
+
+/// A baseline that the command line names: where the change commits another one than the base has, it brings its own yardstick. A file that the
+/// workflow itself put there is the workflow's.
+pub(super) fn named(tree: &Tree, file: &Path, record: &mut BaseRecord) {
+    let Some(path) = tree.path_of(file) else { return };
+    let (Ok(old), Ok(new)) = (tree.file(&path), tree.of_head(&path)) else { return };
+    let what = format!("baseline {path}");
+    if new.is_none() && old.is_none() || same(old.as_deref(), new.as_deref()) {
+        return;
+    }
+    if record.changes.iter().any(|change| change.what == what) {
+        return;
+    }
+    record.changes.push(PolicyChange {
+        what,
+        old: old.as_deref().map_or_else(|| "absent".to_owned(), |bytes| described(bytes, &path)),
+        new: new.as_deref().map_or_else(|| "removed".to_owned(), |bytes| described(bytes, &path)),
+        place: Some(path),
+        loosens: true,
     });
 }
 

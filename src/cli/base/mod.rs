@@ -15,6 +15,8 @@ mod kept;
 mod proposal;
 mod tree;
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::args::BaseArgs;
@@ -23,6 +25,7 @@ use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{BaseRecord, Case, Digest, Env, JudgedBy, MetricSpec, PolicyChange, Run};
 use crate::gate::{self, Policy};
+use crate::store::{OutcomeLine, Texts};
 use crate::suite::Suite;
 use commit::Base;
 use earlier::Earlier;
@@ -53,6 +56,8 @@ pub(super) struct Known {
     pub(super) content: Option<Digest>,
     /// Of its question and its reference, where they are known.
     pub(super) parts: Option<Parts>,
+    /// Where these stand, to be read where they are needed.
+    pub(super) origin: Option<(Arc<Texts>, u64)>,
 }
 
 /// What a case is made of, to say what of it changed.
@@ -68,6 +73,23 @@ impl Parts {
             case.reference.as_deref().map_or_else(|| Digest::of(["none"]), |text| Digest::of(["some", text]));
         Self { input: Digest::of([&*case.input]), reference }
     }
+
+    fn written(line: &OutcomeLine) -> Option<Self> {
+        let reference = line.reference.as_deref();
+        let reference = reference.map_or_else(|| Digest::of(["none"]), |text| Digest::of(["some", text]));
+        Some(Self { input: Digest::of([line.input.as_deref()?]), reference })
+    }
+}
+
+impl Known {
+    /// What it is made of, as far as it can be told.
+    fn parts(&self) -> Option<Parts> {
+        let read = || {
+            let (texts, offset) = self.origin.as_ref()?;
+            Parts::written(&texts.outcome(*offset).ok()?)
+        };
+        self.parts.or_else(read)
+    }
 }
 
 /// The cases of a data set.
@@ -80,6 +102,7 @@ pub(super) fn cases_in(dataset: &Dataset) -> Result<Vec<Known>, Diagnostics> {
         id: case.id.to_string(),
         tags: case.tags,
         content: Some(case.content),
+        origin: None,
     };
     dataset.cases().map(|case| case.map(known)).collect()
 }
@@ -96,11 +119,14 @@ pub(super) struct Subject<'s> {
 
 /// The cases of a run; `None`: only some were selected.
 pub(super) fn cases_of(run: &Run) -> Option<Vec<Known>> {
+    let texts = run.file.as_deref().and_then(|file| Texts::open(file).ok()).map(Arc::new);
+    let origin = |case: &crate::domain::CaseRecord| Some((Arc::clone(texts.as_ref()?), case.trials.first()?.offset));
     let known = |case: &crate::domain::CaseRecord| Known {
         id: case.id.to_string(),
         tags: case.tags.clone(),
         content: case.content,
         parts: None,
+        origin: origin(case),
     };
     run.header.selection.is_none().then(|| run.cases.iter().map(known).collect())
 }
@@ -115,11 +141,17 @@ impl Yardstick {
         Self { policy, record: Some(record), kept: None }
     }
 
-    /// Finds out what decides. Outside of pull requests it is the suite's own policy.
+    /// Finds out what decides. `named`: a baseline file of the command line.
+    ///
+    ///  Outside of pull requests it is the suite's own policy.
     ///
     /// # Errors
     /// `--base` names no commit.
-    pub(super) fn find(subject: Subject<'_>, args: &BaseArgs, env: &Env) -> Result<Self, Failed> {
+    pub(super) fn find(
+        subject: Subject<'_>,
+        (args, named): (&BaseArgs, Option<&Path>),
+        env: &Env,
+    ) -> Result<Self, Failed> {
         let Subject { suite, policy, metrics, cases } = subject;
         let proposal = match args.base.as_deref() {
             Some("none") => {
@@ -182,6 +214,10 @@ impl Yardstick {
                 .push("only some cases were selected, so they are not compared with the base's".to_owned()),
         }
         kept::compare(&base.tree, &earlier, suite, &mut record);
+        if let Some(named) = named {
+            kept::named(&base.tree, named, &mut record);
+        }
+        roles(&earlier, suite, &mut record);
         if record.by == JudgedBy::Accepted {
             return Ok(Self::with(policy, record));
         }
@@ -190,6 +226,35 @@ impl Yardstick {
         let rules = earlier.policy.clone().of_change().with_rules_of(&policy, is_new).with_plan(&suite.run.looks);
         let kept = Kept { tree: base.tree, folder: earlier.folder, suite: earlier.suite.name };
         Ok(Self { policy: rules, record: Some(record), kept: Some(kept) })
+    }
+}
+
+/// The system that the base branch has is not the change's to choose.
+fn roles(earlier: &Earlier, suite: &Suite, record: &mut BaseRecord) {
+    let concurrent = earlier.policy.baseline.as_ref().and_then(|asked| asked.target.as_ref());
+    let names: BTreeSet<&String> = concurrent.into_iter().chain(&earlier.policy.confirm).collect();
+    for name in names {
+        let of = |suite: &Suite| {
+            let block = suite.targets.iter().find(|block| *block.name == **name);
+            block.map(|block| {
+                (block.kind.clone(), block.value.clone(), format!("{}:{}", block.source.path, block.span.line))
+            })
+        };
+        let (before, after) = (of(&earlier.suite), of(suite));
+        let same = match (&before, &after) {
+            (Some(before), Some(after)) => (&before.0, &before.1) == (&after.0, &after.1),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        if !same {
+            record.changes.push(PolicyChange {
+                what: format!("targets.{name}"),
+                old: before.map_or("absent", |_| "as on the base").to_owned(),
+                new: after.as_ref().map_or("removed", |_| "changed").to_owned(),
+                place: after.map(|(.., place)| place),
+                loosens: true,
+            });
+        }
     }
 }
 

@@ -48,6 +48,15 @@ impl Tree {
         }
     }
 
+    /// The same of the commit that is checked out.
+    pub(super) fn of_head(&self, path: &str) -> Result<Option<Vec<u8>>, String> {
+        match self.git.object("HEAD", path).map_err(|error| error.to_string())? {
+            Object::File(bytes) => Ok(Some(bytes)),
+            Object::Absent => Ok(None),
+            Object::Unusable(why) => Err(format!("{path}: {why}")),
+        }
+    }
+
     /// The paths of all files in a folder; what cannot be listed is empty.
     pub(super) fn files(&self, folder: &str) -> Result<Vec<String>, String> {
         self.git.files(&self.commit, folder).map_err(|error| error.to_string())

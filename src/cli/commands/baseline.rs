@@ -1,4 +1,6 @@
-//! `scoregate baseline update|show|diff`
+//! `scoregate baseline update|refresh|show|diff`
+
+mod refresh;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -6,16 +8,17 @@ use std::path::Path;
 
 use crate::cli::args::{BaselineArgs, BaselineCommand};
 use crate::cli::ending::Ending;
+use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
 use crate::cli::{keep, reference, screen};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Baseline, BaselineCase, BaselineRun, Env, MetricName, Run, RunHeader};
-use crate::gate::Policy;
+use crate::gate::{BaselineState, Fallen, Policy};
 use crate::report::escape::terminal;
 use crate::store::{
     Mark, Place, StoreError, Texts, accept, parse_baseline, pool, read_results, render_baseline, repeats,
 };
-use crate::suite;
+use crate::suite::{self, Suite};
 use crate::text::number::{self, NONE, counted};
 
 /// Characters of a name, an id or a path.
@@ -27,7 +30,15 @@ const USUAL: &str = "baseline.jsonl";
 
 pub(in crate::cli) fn execute(args: &BaselineArgs, env: &Env) -> Result<Ending, Failed> {
     match &args.command {
-        BaselineCommand::Update { results, to, suite, add } => update(results, to.as_deref(), suite, *add, env)?,
+        BaselineCommand::Update { results, to, suite, add, ratchet, allow_lower } => {
+            not_in_pull_request(env)?;
+            let kept = Ratchet { stated: *ratchet, allowed: *allow_lower };
+            return update(results, (to.as_deref(), suite), *add, kept, env);
+        }
+        BaselineCommand::Refresh { suite, to, runs, out } => {
+            not_in_pull_request(env)?;
+            return refresh::refresh(suite, to.as_deref(), *runs, out, env);
+        }
         BaselineCommand::Show { baseline } => screen::out(&shown(&read(baseline, env)?)),
         BaselineCommand::Diff { old, new } => screen::out(&difference(&read(old, env)?, &read(new, env)?)),
     }
@@ -38,6 +49,34 @@ fn read(place: &str, env: &Env) -> Result<Baseline, Failed> {
     let place = keep::named(place, USUAL, env).map_err(no_place)?;
     let stored = keep::wait(place.load()).map_err(Failed::CouldNot)??;
     Ok(parse_baseline(&stored.bytes, Path::new(&place.name()), &place.name())?)
+}
+
+/// What the command line says of lower levels.
+#[derive(Clone, Copy)]
+struct Ratchet {
+    stated: Option<f64>,
+    allowed: bool,
+}
+
+/// What a step of `refresh` came to.
+enum Step {
+    Added,
+    /// The pool has as many runs as are wanted.
+    Full(usize),
+    Ended(Ending),
+}
+
+/// The baseline of a place that the command line names.
+fn state_of(place: &str, env: &Env) -> Result<BaselineState, Failed> {
+    let place = keep::named(place, USUAL, env).map_err(no_place)?;
+    match keep::wait(place.load()).map_err(Failed::CouldNot)? {
+        Ok(stored) => {
+            let baseline = parse_baseline(&stored.bytes, Path::new(&place.name()), &place.name())?;
+            Ok(BaselineState::Found(Box::new(baseline)))
+        }
+        Err(StoreError::Absent { path }) => Ok(BaselineState::Absent(path.display().to_string())),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn no_place(why: String) -> Failed {
@@ -102,14 +141,28 @@ async fn keep_in(place: &dyn Place, newest: Baseline, add: bool, anew: bool) -> 
     Err(StoreError::Moved { place: place.name() }.into())
 }
 
-/// A pull request must not move its own yardstick, and half a run is none (security §9).
-fn update(results: &Path, to: Option<&str>, suite: &Path, add: bool, env: &Env) -> Result<(), Failed> {
-    if of_pull_request(env) {
-        return Err(Failed::usage(
-            "baseline-in-pull-request",
-            "a pull request cannot accept its own results as the baseline",
-            "run `scoregate baseline update` on the main branch after the merge",
-        ));
+/// A pull request must not move its own yardstick, nor a change that waits in a merge queue (security §9).
+fn not_in_pull_request(env: &Env) -> Result<(), Failed> {
+    if !of_proposal(env) {
+        return Ok(());
+    }
+    Err(Failed::usage(
+        "baseline-in-pull-request",
+        "a pull request, or a change in a merge queue, cannot accept its own results as the baseline",
+        "run `scoregate baseline update` on the main branch after the merge",
+    ))
+}
+
+/// Half a run is no baseline (security §9).
+fn update(
+    results: &Path,
+    (to, suite): (Option<&str>, &Path),
+    add: bool,
+    ratchet: Ratchet,
+    env: &Env,
+) -> Result<Ending, Failed> {
+    if ratchet.stated.is_some_and(|tolerance| !(0.0..=1.0).contains(&tolerance)) {
+        return Err(Failed::usage("out-of-range", "--ratchet is out of its range", "it must be from 0 to 1"));
     }
     let run = read_results(results)?;
     let refused = |why: &str| Err(Failed::CouldNot(format!("{}: {why}", results.display())));
@@ -129,14 +182,45 @@ fn update(results: &Path, to: Option<&str>, suite: &Path, add: bool, env: &Env) 
     if run.cases.is_empty() || run.header.metrics.is_empty() {
         return refused("the run measured nothing, so it cannot be a baseline");
     }
-    let texts = Texts::open(results)?;
-    let by = env.get("GITHUB_ACTOR").or_else(|| env.get("BUILD_REQUESTEDFOR")).or_else(|| env.get("GITLAB_USER_LOGIN"));
-    let accepted = BaselineRun { by: by.map(str::to_owned), ..BaselineRun::of(&run) };
-    let newest = accept(&run, accepted, Some(&texts))?;
     let place = destination(to, suite, &run.header, env)?;
+    let newest = newest(&run, results, env)?;
     // What is read here must be what is replaced.
     let _alone = place.hold()?;
+    if let Some(reason) = lowers(&*place, &newest, (to, suite), ratchet, env)? {
+        return Ok(Ending::because(ExitCode::Failed, reason));
+    }
     let baseline = keep::wait(keep_in(&*place, newest, add, asked_anew(&run))).map_err(Failed::CouldNot)??;
+    said(&run, &baseline, &*place);
+    Ok(Ending::printed())
+}
+
+/// A run of `refresh`, which was judged already.
+fn take(run: &Run, results: &Path, (to, suite): (Option<&str>, &Suite), env: &Env) -> Result<(), Failed> {
+    if !run.completion.as_ref().is_some_and(|end| end.complete) {
+        let why = run.completion.as_ref().and_then(|end| end.reason.clone()).unwrap_or_default();
+        return Err(Failed::CouldNot(format!("the run is not complete, so it was not added: {why}")));
+    }
+    if run.header.filtered || run.cases.is_empty() {
+        return Err(Failed::CouldNot("a filtered run, or one of no cases, cannot be a baseline".to_owned()));
+    }
+    let place = destination(to, &suite.path, &run.header, env)?;
+    let newest = newest(run, results, env)?;
+    let _alone = place.hold()?;
+    let there = !matches!(keep::wait(place.load()).map_err(Failed::CouldNot)?, Err(StoreError::Absent { .. }));
+    let baseline = keep::wait(keep_in(&*place, newest, there, true)).map_err(Failed::CouldNot)??;
+    said(run, &baseline, &*place);
+    Ok(())
+}
+
+/// The run as a baseline of its own.
+fn newest(run: &Run, results: &Path, env: &Env) -> Result<Baseline, Failed> {
+    let texts = Texts::open(results)?;
+    let by = env.get("GITHUB_ACTOR").or_else(|| env.get("BUILD_REQUESTEDFOR")).or_else(|| env.get("GITLAB_USER_LOGIN"));
+    let accepted = BaselineRun { by: by.map(str::to_owned), ..BaselineRun::of(run) };
+    Ok(accept(run, accepted, Some(&texts))?)
+}
+
+fn said(run: &Run, baseline: &Baseline, place: &dyn Place) {
     let cases = counted(baseline.cases.len() as u64, "case", "cases");
     let place = terminal(&place.name(), NAME);
     let of = match &*run.header.id {
@@ -144,7 +228,58 @@ fn update(results: &Path, to: Option<&str>, suite: &Path, add: bool, env: &Env) 
         id => format!(" of run {}", terminal(id, NAME)),
     };
     screen::out(&format!("accepted {cases}{of} into {place}\n"));
-    Ok(())
+}
+
+/// Why the ratchet does not let the run in; `None`: it does.
+///
+/// The suite's own applies with `--to`, too, as far as there is a suite.
+fn lowers(
+    place: &dyn Place,
+    newest: &Baseline,
+    (to, suite): (Option<&str>, &Path),
+    ratchet: Ratchet,
+    env: &Env,
+) -> Result<Option<String>, Failed> {
+    if ratchet.allowed {
+        return Ok(None);
+    }
+    let mut policy = Policy::default();
+    if suite.exists() {
+        let mut problems = Diagnostics::default();
+        let known = suite::load(suite, env).ok().and_then(|suite| {
+            Policy::build(suite.gate.as_ref(), &newest.metrics, &mut problems).filter(|_| suite.name == newest.suite)
+        });
+        match known {
+            Some(known) => policy = known,
+            None if to.is_none() => {}
+            None => screen::message(&format!(
+                "note: {} is not the suite of this run, or cannot be read, so its `gate.baseline.ratchet` does not apply",
+                suite.display()
+            )),
+        }
+    }
+    let stated = policy.baseline.as_ref().and_then(|asked| asked.ratchet);
+    let Some(tolerance) = ratchet.stated.or(stated) else { return Ok(None) };
+    let earlier = match keep::wait(place.load()).map_err(Failed::CouldNot)? {
+        Ok(stored) => parse_baseline(&stored.bytes, Path::new(&place.name()), &place.name())?,
+        Err(StoreError::Absent { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let several = earlier.cases.iter().map(|case| &case.target).collect::<BTreeSet<_>>().len() > 1;
+    let one = |fallen: &Fallen| {
+        let of = if several { format!(" ({})", terminal(&fallen.target, NAME)) } else { String::new() };
+        let cases = counted(fallen.cases, "case", "cases");
+        let levels = number::pair(fallen.baseline, fallen.current);
+        format!("{}{of} {levels} over {cases}", terminal(&fallen.metric, NAME))
+    };
+    let fallen: Vec<String> = policy.fallen(&earlier, newest, tolerance).iter().map(one).collect();
+    Ok((!fallen.is_empty()).then(|| {
+        format!(
+            "the baseline only moves up (tolerance {tolerance}), and this run would lower it: {}; the baseline is as it was. Where the lower \
+             level is wanted: --allow-lower",
+            fallen.join("; ")
+        )
+    }))
 }
 
 /// Whether most of what the run says was asked for it, and not read from the ledger or a file.
@@ -152,9 +287,13 @@ fn asked_anew(run: &Run) -> bool {
     run.completion.as_ref().is_some_and(|end| end.calls.requests > end.calls.cache_hits)
 }
 
-/// Whether this job is a pull request's, on the hosts that say so in the environment.
-fn of_pull_request(env: &Env) -> bool {
-    matches!(env.get("GITHUB_EVENT_NAME"), Some("pull_request" | "pull_request_target"))
+/// Whether this job is a pull request's or a merge queue's, on the hosts that say so in the environment.
+fn of_proposal(env: &Env) -> bool {
+    let event = env.get("GITHUB_EVENT_NAME").unwrap_or_default();
+    event.starts_with("pull_request")
+        || event == "merge_group"
+        // A merge train tests the change before it is merged, as a merge request's pipeline.
+        || env.get("CI_MERGE_REQUEST_EVENT_TYPE").is_some()
         || env.get("SYSTEM_PULLREQUEST_PULLREQUESTID").is_some()
         || env.get("CI_MERGE_REQUEST_IID").is_some()
 }

@@ -2,16 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::args::{CheckArgs, StatsFormat, SuiteInput};
+use crate::cli::args::{BaseArgs, CheckArgs, StatsFormat, SuiteInput};
+use crate::cli::base::{self, Subject, Yardstick};
 use crate::cli::cost::Cost;
 use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
 use crate::cli::measure::{asks, budget};
 use crate::cli::prepare::{Prepared, prepare};
 use crate::cli::{ledger, reference, screen};
-use crate::domain::Env;
+use crate::domain::{BaseRecord, Env, JudgedBy, Redactor};
 use crate::engine::{Plan, Unaskable, preview};
 use crate::evaluator::Way;
+use crate::gate::BaselineState;
 use crate::report::escape::terminal;
 use crate::store::Peek;
 use crate::text::number::counted;
@@ -24,11 +26,17 @@ const NAME: usize = 200;
 const REASON: usize = 400;
 
 pub(in crate::cli) fn execute(args: &CheckArgs, env: &Env) -> Result<Ending, Failed> {
-    let CheckArgs { input: SuiteInput { suite }, select, format } = args;
+    let CheckArgs { input: SuiteInput { suite }, select, base, fetch, format } = args;
     let prepared = prepare(suite, select, env)?;
     let plan = &prepared.plan;
-    let baseline = reference::foreseen(&prepared.suite, &prepared.policy);
-    let mut told = reference::foretell(&prepared.suite, &prepared.policy, &baseline);
+    let yardstick = judged_by(&prepared, base, env).map_err(|failed| failed.masked(&plan.redactor))?;
+    let baseline = match fetch {
+        true => {
+            reference::of_suite(&prepared.suite, &yardstick, env).map_err(|failed| failed.masked(&plan.redactor))?
+        }
+        false => reference::foreseen(&prepared.suite, &prepared.policy),
+    };
+    let mut told = reference::foretell(&prepared.suite, &yardstick.policy, &baseline);
     if !told.is_empty() {
         told.map_texts(|text| plan.redactor.redact(text));
         screen::diagnostics(&told);
@@ -46,16 +54,80 @@ pub(in crate::cli) fn execute(args: &CheckArgs, env: &Env) -> Result<Ending, Fai
             terminal(&first, REASON)
         ));
     }
+    let record = yardstick.record.as_ref();
+    for words in record.map(changed).unwrap_or_default() {
+        screen::message(&terminal(&plan.redactor.redact(&words), REASON));
+    }
     match format {
         StatsFormat::Human => {
             screen::out(&shown(&prepared));
+            if let (true, BaselineState::Found(found)) = (*fetch, &baseline) {
+                let runs = counted(found.runs.len() as u64, "run", "runs");
+                screen::out(&format!("baseline: {runs} of {}\n", terminal(&found.source.place, REASON)));
+            }
             if let Some(cost) = &cost {
                 screen::out(&cost.shown(&plan.redactor));
             }
         }
-        StatsFormat::Json => screen::data(&format!("{:#}\n", object(&prepared, cost.as_ref()))),
+        StatsFormat::Json => {
+            let mut object = object(&prepared, cost.as_ref());
+            if let (Some(record), Some(object)) = (record, object.as_object_mut()) {
+                object.insert("base".to_owned(), masked(&json!(record), &plan.redactor));
+            }
+            if let (true, Some(object)) = (*fetch, object.as_object_mut()) {
+                object.insert("baseline".to_owned(), masked(&of_baseline(&baseline), &plan.redactor));
+            }
+            screen::data(&format!("{object:#}\n"));
+        }
     }
     Ok(Ending::printed())
+}
+
+/// What a run of this change would be judged by.
+fn judged_by(prepared: &Prepared, base: &BaseArgs, env: &Env) -> Result<Yardstick, Failed> {
+    let Prepared { suite, dataset, plan, policy, .. } = prepared;
+    let cases = match plan.header.selection {
+        Some(_) => None,
+        None => Some(base::cases_in(dataset)?),
+    };
+    let subject = Subject { suite, policy: policy.clone(), metrics: Some(&plan.header.metrics), cases };
+    Yardstick::find(subject, (base, None), env)
+}
+
+/// How the change's own policy differs from the one that decides, the loosening differences first.
+fn changed(record: &BaseRecord) -> Vec<String> {
+    let mut words: Vec<String> =
+        record.problem.iter().map(|why| format!("warning: a run would end with exit code 3: {why}")).collect();
+    let what = match record.by {
+        JudgedBy::Accepted => "loosened, which the workflow accepts",
+        _ => "loosened, which fails the build",
+    };
+    words.extend(record.loosened().map(|change| format!("warning: {what}: {}", change.words())));
+    let others = record.changes.iter().filter(|change| !change.loosens);
+    words.extend(others.map(|change| format!("note: changed, and decides after the merge: {}", change.words())));
+    words
+}
+
+fn of_baseline(state: &BaselineState) -> Value {
+    match state {
+        BaselineState::NotAsked => json!({ "state": "not_asked" }),
+        BaselineState::Absent(place) => json!({ "state": "absent", "place": place }),
+        BaselineState::Unreachable(why) => json!({ "state": "unreachable", "problem": why }),
+        BaselineState::Broken(why) => json!({ "state": "unusable", "problem": why }),
+        BaselineState::Found(found) => json!({
+            "state": "found", "place": found.source.place, "digest": found.source.digest, "runs": found.runs.len(),
+        }),
+    }
+}
+
+/// Every text of it without secrets.
+fn masked(value: &Value, redactor: &Redactor) -> Value {
+    match value {
+        Value::String(text) => Value::String(redactor.redact(text)),
+        Value::Array(items) => items.iter().map(|item| masked(item, redactor)).collect(),
+        Value::Object(map) => map.iter().map(|(key, item)| (key.clone(), masked(item, redactor))).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
 }
 
 /// What a run would take; `None` where it calls nobody.

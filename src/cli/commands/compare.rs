@@ -1,17 +1,18 @@
 //! `scoregate compare CURRENT [BASELINE]`: the gate from files.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::args::{CompareArgs, Format, OutputArgs, ReportArgs, ResultsInput};
 use crate::cli::base::{self, Subject, Yardstick};
+use crate::cli::beside::Gathered;
 use crate::cli::ending::Ending;
 use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::{Failed, in_line};
 use crate::cli::{reference, reports, screen};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{Baseline, Env, MetricSpec, Redactor, Run};
-use crate::gate::{BaselineState, Policy, judge_change};
+use crate::gate::{BaselineState, Policy, judge_beside};
 use crate::peer::{self, Wanted};
 use crate::report;
 use crate::store::StoreError;
@@ -53,9 +54,14 @@ fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor, en
     let (run, named) = (run?, named?);
     let yardstick = match suite {
         Some(suite) => {
-            Yardstick::find(Subject { suite, policy, metrics: None, cases: base::cases_of(&run) }, base, env)?
+            let subject = Subject { suite, policy, metrics: None, cases: base::cases_of(&run) };
+            Yardstick::find(subject, (base, baseline.first().map(PathBuf::as_path)), env)?
         }
         None => Yardstick::own(policy),
+    };
+    let gathered = match suite {
+        Some(suite) => Gathered::of(suite, &yardstick, &declared)?,
+        None => Gathered::nothing(),
     };
     let mut baseline = match (named, suite) {
         (Some(named), _) => named,
@@ -66,7 +72,7 @@ fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor, en
     if let BaselineState::Found(baseline) = &mut baseline {
         align(baseline, &run, metric);
     }
-    let verdict = judge_change(&run, &baseline, &yardstick.policy, yardstick.record.as_ref());
+    let verdict = judge_beside(&run, &baseline, &yardstick.policy, gathered.beside(yardstick.record.as_ref(), None));
     let texts = reports::texts(&run)?;
     let view = reports::view(&run, &verdict, &baseline, texts.as_ref(), redactor);
     match format {

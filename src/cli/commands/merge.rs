@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::{GateArgs, HostArgs, MergeArgs, ReportArgs, ShardsInput};
 use crate::cli::base::{self, Subject, Yardstick};
+use crate::cli::beside::Gathered;
 use crate::cli::conclude::Measured;
 use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
@@ -57,8 +58,9 @@ fn carry_out(args: &MergeArgs, suite: &Suite, since: &str, redactor: Redactor, e
     let _alone = reports::hold(&folder)?;
     let run = shards.join(&results, redactor.clone())?;
     let subject = Subject { suite, policy, metrics: Some(&run.header.metrics), cases: base::cases_of(&run) };
-    let yardstick = Yardstick::find(subject, base, env)?;
-    let baseline = match named {
+    let yardstick = Yardstick::find(subject, (base, baseline.as_deref()), env)?;
+    let gathered = Gathered::of(suite, &yardstick, &scales)?;
+    let stored = match named {
         Some(named) => named,
         None => reference::of_suite(suite, &yardstick, env)?,
     };
@@ -68,7 +70,9 @@ fn carry_out(args: &MergeArgs, suite: &Suite, since: &str, redactor: Redactor, e
         cancelled: None,
         suite,
         yardstick: &yardstick,
-        baseline: &baseline,
+        baseline: &stored,
+        gathered: &gathered,
+        again: None,
         settings: &settings,
         folder: &folder,
         comment: if *no_comment { Comment::No } else { Comment::Yes },

@@ -15,8 +15,8 @@ use crate::gate::{Policy, variance_floor};
 use crate::peer::Wanted;
 use crate::report::escape::terminal;
 use crate::stats::{
-    cases_needed, detectable_drop, normal_cdf, normal_quantile, smallest_certifying_n, spread, trials_needed,
-    variance_parts,
+    binary_power, cases_needed, detectable_drop, normal_cdf, normal_quantile, smallest_certifying_n, spread,
+    trials_needed, variance_parts,
 };
 use crate::text::number::{self, NONE, counted};
 
@@ -85,6 +85,8 @@ struct Noise {
     within: Option<f64>,
     /// The variance of changes that more trials do not take away.
     between: f64,
+    /// Scores are 0 or 1.
+    binary: bool,
     /// Where the numbers are a bound or an assumption, what it is.
     note: Option<String>,
 }
@@ -98,6 +100,7 @@ fn stated(args: &PowerArgs) -> Noise {
         trials: 1.0,
         within: None,
         between: 0.0,
+        binary: args.flip.is_some(),
         note: None,
     };
     match (args.sd, args.flip) {
@@ -121,6 +124,7 @@ fn noise_of(runs: &[StoredRun], key: &Key, label: String) -> Option<Noise> {
     let scores = newest.scores.get(key)?;
     let all: Vec<f64> = scores.values().flatten().copied().collect();
     let trials = all.len() as f64 / scores.len().max(1) as f64;
+    let steps = levels::spec(runs, &key.0).and_then(|spec| spec.kind.steps());
     let within = levels::within(runs, key);
     let noise = Noise {
         label,
@@ -130,6 +134,7 @@ fn noise_of(runs: &[StoredRun], key: &Key, label: String) -> Option<Noise> {
         trials,
         within,
         between: 0.0,
+        binary: steps == Some(1),
         note: None,
     };
     let Some(within) = within else {
@@ -145,7 +150,6 @@ fn noise_of(runs: &[StoredRun], key: &Key, label: String) -> Option<Noise> {
         Some(levels::mean(mine)? - levels::mean(&before)?)
     };
     let units: Vec<f64> = scores.iter().filter_map(|(case, mine)| unit(case, mine)).collect();
-    let steps = levels::spec(runs, &key.0).and_then(|spec| spec.kind.steps());
     let floor = variance_floor(steps, trials.round().max(1.0) as u32, units.len(), units.len());
     let between = spread(&units, floor).map_or(0.0, |deviation| {
         let before = trials * earlier.len() as f64;
@@ -175,6 +179,8 @@ struct Row {
     cases: u64,
     trials: Option<u32>,
     runs: Option<u32>,
+    /// By the test's own distribution, not by the normal one.
+    exact: bool,
     /// Cases with which "not worse by more than this" can be said at all.
     certifies: u64,
 }
@@ -225,6 +231,10 @@ impl Row {
         } else {
             1.0
         };
+        let binary = noise.binary && trials == 1 && noise.of_baseline(runs) == 1.0 && deviation > 0.0;
+        let exact = binary.then(|| Exact::of(drop, deviation, alpha)).filter(|exact| exact.fits(cases));
+        let chance = exact.as_ref().map_or(chance, |exact| exact.chance(cases));
+        let approximate = cases_needed(deviation, drop, alpha);
         let fewest_trials = noise.within.and_then(|within| {
             trials_needed((0.0, noise.between), within, noise.of_baseline(runs), cases, drop, alpha)
         });
@@ -234,11 +244,58 @@ impl Row {
         Self {
             drop,
             chance,
-            cases: cases_needed(deviation, drop, alpha),
+            cases: exact.as_ref().map_or(approximate, |exact| exact.cases(approximate)),
+            exact: exact.is_some(),
             trials: fewest_trials,
             runs: fewest_runs,
             certifies,
         }
+    }
+}
+
+/// A binary metric with one trial on either side: the test's own chance to see a drop (statistics §17.4).
+struct Exact {
+    breaks: f64,
+    fixes: f64,
+    alpha: f64,
+}
+
+/// More cases than this are as good as normal.
+const MOST_EXACT: u64 = 20_000;
+
+impl Exact {
+    /// Cases break more often than they are fixed by the drop; both together make the variance of the changes.
+    fn of(drop: f64, deviation: f64, alpha: f64) -> Self {
+        let differ = (deviation * deviation + drop * drop).clamp(drop, 1.0);
+        Self { breaks: f64::midpoint(differ, drop), fixes: (differ - drop) / 2.0, alpha }
+    }
+
+    fn fits(&self, cases: u64) -> bool {
+        cases <= MOST_EXACT
+    }
+
+    fn chance(&self, cases: u64) -> f64 {
+        binary_power(cases, self.breaks, self.fixes, self.alpha)
+    }
+
+    /// The fewest cases, near those of the normal distribution, with which it is 8 in 10 and stays so for the next few.
+    fn cases(&self, near: u64) -> u64 {
+        const SEEN: f64 = 0.8;
+        // Counts are whole, so the chance rises in steps with small falls between.
+        const NEXT: u64 = 3;
+        if !self.fits(near.saturating_mul(2)) {
+            return near;
+        }
+        let enough = |cases: u64| (cases..cases + NEXT).all(|cases| self.chance(cases) >= SEEN);
+        let (mut low, mut high) = (near / 2, near.saturating_mul(2).max(8));
+        if !enough(high) {
+            return near;
+        }
+        while low + 1 < high {
+            let middle = low + (high - low) / 2;
+            if enough(middle) { high = middle } else { low = middle }
+        }
+        high
     }
 }
 
@@ -292,6 +349,7 @@ fn json(plans: &[Plan]) -> Value {
                     json!({
                         "drop": row.drop, "chance": row.chance, "cases": row.cases, "trials": row.trials,
                         "baseline_runs": row.runs, "cases_to_certify": row.certifies,
+                        "method": if row.exact { "exact" } else { "normal" },
                     })
                 })
                 .collect();

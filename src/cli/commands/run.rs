@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::cli::args::{BaseArgs, GateArgs, HostArgs, MeasureArgs, ReportArgs, RunArgs, SelectArgs, SuiteInput};
 use crate::cli::base::{self, Subject, Yardstick};
+use crate::cli::beside::Gathered;
 use crate::cli::cassette::{self, Source};
 use crate::cli::conclude::Measured;
 use crate::cli::ending::Ending;
@@ -16,9 +17,9 @@ use crate::cli::publish::Comment;
 use crate::cli::{clock, events, publish, reference, reports, screen};
 use crate::domain::{Env, Redactor, Run, RunHeader};
 use crate::engine::More;
-use crate::gate::{BaselineState, MoreTrials, Policy, more_attempts, next_look};
+use crate::gate::{BaselineState, MoreTrials, Policy, judge_beside, more_attempts, next_look, suspects};
 use crate::host::CheckForm;
-use crate::suite;
+use crate::{suite, target};
 
 pub(in crate::cli) fn execute(args: &RunArgs, env: &Env) -> Result<Ending, Failed> {
     let RunArgs {
@@ -110,7 +111,7 @@ fn carry_out(
     env: &Env,
 ) -> Result<Ending, Failed> {
     let Destination { folder, comment, check, since, events } = *to;
-    let Prepared { suite, dataset, plan, policy, reports: settings } = prepared;
+    let Prepared { suite, dataset, plan, confirm, policy, reports: settings } = prepared;
     let redactor = plan.redactor.clone();
     let subject = Subject {
         suite: &suite,
@@ -124,7 +125,7 @@ fn carry_out(
     // A shard is judged by who joins all of them.
     let yardstick = match plan.header.shard {
         Some(_) => Yardstick::own(subject.policy),
-        None => Yardstick::find(subject, base, env)?,
+        None => Yardstick::find(subject, (base, baseline), env)?,
     };
     let baseline = match baseline {
         Some(path) => reference::of_file(path, &reference::scales(&plan.header.metrics))?,
@@ -140,6 +141,10 @@ fn carry_out(
             baseline
         }
     };
+    let gathered = match plan.header.shard {
+        Some(_) => Gathered::nothing(),
+        None => Gathered::of(&suite, &yardstick, &reference::scales(&plan.header.metrics))?,
+    };
     let _alone = reports::hold(folder)?;
     reports::clear(folder);
     let tape = source.tape(&plan.header, &redactor)?;
@@ -147,9 +152,17 @@ fn carry_out(
     let asks = plan.targets.iter().all(|target| !target.free);
     let more = |run: &Run| if asks { more_trials(run, &baseline, &yardstick.policy) } else { None };
     let (ledger, tape) = (source.ledger(), tape.as_ref());
-    let means = Means { suite: &suite, dataset: &dataset, ledger, tape, folder, events, more: &more, env };
+    let judged = |run: &Run| {
+        let beside = gathered.beside(yardstick.record.as_ref(), None);
+        suspects(&judge_beside(run, &baseline, &yardstick.policy, beside))
+    };
+    // The base's policy says whether and whom; a part of a run decides nothing.
+    let named = |target: &target::Ready| yardstick.policy.confirm.as_deref() == Some(&*target.name);
+    let confirm = confirm.filter(|target| plan.header.shard.is_none() && named(target));
+    let means =
+        Means { suite: &suite, dataset: &dataset, ledger, tape, folder, events, more: &more, suspects: &judged, env };
     // Signals are heard to the end of the reports.
-    let Outcome { run, caught, _held } = measure(plan, &means)?;
+    let Outcome { run, again, caught, _held } = measure(plan, confirm, &means)?;
     let recorded = tape.map_or(Ok(()), |tape| cassette::ended(tape, &run));
     let measured = Measured {
         run: &run,
@@ -158,6 +171,8 @@ fn carry_out(
         suite: &suite,
         yardstick: &yardstick,
         baseline: &baseline,
+        gathered: &gathered,
+        again: again.as_ref(),
         settings: &settings,
         folder,
         comment: if run.header.shard.is_some() { Comment::NotOfAShard } else { comment },

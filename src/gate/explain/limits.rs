@@ -13,7 +13,8 @@ use crate::text::number::{counted, limit, pair, score};
 
 /// The metric a rule is about, with its target where there are several.
 fn subject(scene: &Scene<'_>, finding: &Finding) -> String {
-    scene.label(&finding.comparison.metric, &finding.comparison.target)
+    let name = scene.label(&finding.comparison.metric, &finding.comparison.target);
+    super::sliced(&name, finding.comparison.slice.as_deref())
 }
 
 /// The paragraph of an allowed drop.

@@ -1,6 +1,7 @@
 //! The room's tests: the reference vectors through `judge` itself, the cases of `fixtures/cases`, the rules one by one, and
 //! properties that hold for every run.
 
+mod beside;
 mod cases;
 mod looks;
 mod loosened;
@@ -8,8 +9,10 @@ mod policy;
 mod properties;
 mod quarantine;
 mod real;
+mod resources;
 mod rules;
 mod slices;
+mod tags;
 mod vectors;
 mod words;
 
@@ -18,9 +21,16 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{BaselineState, Policy, judge};
+
 use crate::diagnostic::Diagnostics;
 use crate::domain::*;
 use crate::suite::Block;
+
+/// As much as is promised with `SCOREGATE_TEST_SIZE=full`, a part of it otherwise.
+pub(super) fn sized<T>(small: T, full: T) -> T {
+    // When it is compiled: nothing of this crate reads the environment.
+    if option_env!("SCOREGATE_TEST_SIZE") == Some("full") { full } else { small }
+}
 
 pub(super) fn spec(name: &str, kind: ScoreKind) -> MetricSpec {
     MetricSpec { name: name.into(), kind, direction: Direction::Higher, pass_mark: None, fingerprint: None }
@@ -102,6 +112,8 @@ pub(super) fn accept(runs: &[&Run]) -> BaselineState {
                 not_applicable: Vec::new(),
                 answered: false,
                 answer: None,
+                taken: None,
+                older: BTreeMap::new(),
             });
             entry.answered |= record.trials.iter().any(|trial| trial.answered.is_ok());
             for (metric, spec) in run.header.metrics.iter().enumerate() {

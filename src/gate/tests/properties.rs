@@ -161,7 +161,7 @@ fn world(sample: &Sample) -> (Run, BaselineState) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: sized(20_000, 1_000_000), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Promise R9.
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::rule::RuleLine;
 use crate::domain::{
     BaseRecord, BaselineRun, BaselineSource, BrokenCase, CallCounts, CaseChanges, Completion, Decision, FlakyCase,
-    LooksTaken, MetricSpec, Part, Selection, SliceChange, Usage, Usd, Verdict, VerdictCounts,
+    LooksTaken, MetricSpec, Part, Selection, SliceChange, SliceLine, Usage, Usd, Verdict, VerdictCounts,
 };
 
 /// Version of the format.
@@ -41,6 +41,9 @@ pub(super) struct VerdictFileV1 {
     looks: Option<LooksTaken>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     slices: Vec<SliceChange>,
+    /// The tags that `gate.slices` names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    slice_table: Vec<SliceLine>,
     cases: VerdictCounts,
     comparable: bool,
     suite: String,
@@ -60,6 +63,8 @@ pub(super) struct VerdictFileV1 {
     baseline: Option<BaselineSource>,
     #[serde(default)]
     baseline_runs: Vec<BaselineRun>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    anchor: Option<BaselineSource>,
     /// What a pull request's run was judged by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     base: Option<BaseRecord>,
@@ -82,6 +87,7 @@ impl VerdictFileV1 {
             trials: Some(verdict.trials).filter(|trials| trials.is_finite()),
             looks: verdict.looks.clone(),
             slices: verdict.slices.clone(),
+            slice_table: verdict.slice_table.clone(),
             cases: verdict.cases,
             comparable: verdict.comparable,
             suite: verdict.suite.clone(),
@@ -97,6 +103,7 @@ impl VerdictFileV1 {
             alpha: verdict.alpha,
             baseline: verdict.baseline.clone(),
             baseline_runs: verdict.baseline_runs.clone(),
+            anchor: verdict.anchor.clone(),
             base: verdict.base.clone(),
             metrics: verdict.metrics.clone(),
             calls: end.map(|end| end.calls),
@@ -117,6 +124,7 @@ impl VerdictFileV1 {
                 trials: self.trials.unwrap_or_default(),
                 looks: self.looks,
                 slices: self.slices,
+                slice_table: self.slice_table,
                 cases: self.cases,
                 changes: self.changes,
                 flaky: self.flaky,
@@ -126,6 +134,7 @@ impl VerdictFileV1 {
                 notes: self.notes,
                 baseline: self.baseline,
                 baseline_runs: self.baseline_runs,
+                anchor: self.anchor,
                 base: self.base,
                 metrics: self.metrics,
                 partial: self.partial,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Bound, Comparison, Reason, RuleKind, RuleVerdict, Severity};
+use crate::domain::{Bound, Comparison, Reason, RuleKind, RuleVerdict, Severity, Statistic, Unit};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct RuleLine {
@@ -14,6 +14,10 @@ pub(super) struct RuleLine {
     verdict: RuleVerdict,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     slice: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    statistic: Option<Statistic>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unit: Option<Unit>,
     baseline: Option<f64>,
     current: Option<f64>,
     delta: Option<f64>,
@@ -54,6 +58,8 @@ impl From<&Comparison> for RuleLine {
             rule: rule.rule,
             verdict: rule.verdict,
             slice: rule.slice.clone(),
+            statistic: rule.statistic,
+            unit: rule.unit,
             baseline: number(rule.baseline),
             current: number(rule.current),
             delta: number(rule.delta),
@@ -92,6 +98,8 @@ impl RuleLine {
             reason: self.reason,
             severity: self.severity,
             slice: self.slice,
+            statistic: self.statistic,
+            unit: self.unit,
             baseline: self.baseline,
             current: self.current,
             delta: self.delta,
@@ -120,11 +128,12 @@ impl RuleLine {
 /// Numbers that a rule of this kind normally has.
 fn expected(kind: RuleKind) -> &'static [&'static str] {
     match kind {
-        RuleKind::NotWorse | RuleKind::Slice => &["baseline", "current", "delta", "ci", "p"],
-        RuleKind::MaxDrop => &["baseline", "current", "delta"],
+        RuleKind::NotWorse | RuleKind::Slice | RuleKind::Anchor => &["baseline", "current", "delta", "ci", "p"],
+        RuleKind::MaxDrop | RuleKind::ResourceRise => &["baseline", "current", "delta"],
         RuleKind::Threshold | RuleKind::PassRate => &["current", "ci"],
-        RuleKind::EachCase | RuleKind::Percentile | RuleKind::Reported => &["current"],
+        RuleKind::EachCase | RuleKind::Percentile | RuleKind::Reported | RuleKind::Resource => &["current"],
         RuleKind::MustPass
+        | RuleKind::JudgeTrust
         | RuleKind::Coverage
         | RuleKind::NewErrors
         | RuleKind::Baseline

@@ -14,6 +14,7 @@ use crate::text::number;
 
 const MESSAGE: usize = 300;
 const BODY: usize = 4_000;
+const TAG: usize = 40;
 
 pub(super) fn suite(view: &View<'_>, labels: &Labels) -> Part {
     let mut suite = Part::new(view, "gate");
@@ -23,7 +24,13 @@ pub(super) fn suite(view: &View<'_>, labels: &Labels) -> Part {
         let key = word::rule_key(rule.rule);
         let metric = if rule.metric.is_empty() { String::new() } else { format!("{} / ", labels.metric(&rule.metric)) };
         let limit = rule.limit.map(|limit| limit.to_string()).unwrap_or_default();
-        let name = format!("{metric}{key}{}", labels.of_target(&rule.target));
+        let statistic = rule.statistic.map(|one| format!(" {}", one.key())).unwrap_or_default();
+        // Of a comparison of slices the name has always been without its tag.
+        let tag = rule.slice.as_deref().filter(|_| rule.rule != RuleKind::Slice);
+        let tag = tag
+            .map(|tag| format!(" [{}]", xml_attribute(&view.cleaner.line(tag, TAG)).into_string()))
+            .unwrap_or_default();
+        let name = format!("{metric}{key}{statistic}{tag}{}", labels.of_target(&rule.target));
         let name = taken.unique(name, &[&rule.metric, &rule.target, key, &limit]);
         suite.tests.add_testcase(test(view, rule, &name, labels));
         suite.extras.push(Extra { line: None, properties: numbers(rule) });

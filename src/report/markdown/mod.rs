@@ -71,6 +71,7 @@ pub(super) fn text(view: &View<'_>, size: Size) -> String {
     doc.section(sections::TABLE, &rule_rows(view), "\n", 0, "rules", share);
     doc.add(&sections::legend(view));
     doc.section("", &explanations(view), "\n", 0, "explanations", share);
+    doc.section(&format!("{}{}", list("Tags"), sections::TAGS), &sections::tag_rows(view), CLOSE, 0, "lines", share);
     let worse = case_rows(&view.broken, size.excerpt());
     let title = format!("{}: {}", view.broken_title(), view.broken.len() + view.broken_more);
     let open = view.verdict.decision != Decision::Passed || view.broken.iter().any(|shown| shown.decisive);

@@ -3,17 +3,46 @@
 use std::fmt::Write as _;
 
 use super::shown;
-use crate::domain::Decision;
+use crate::domain::{Decision, SliceLine};
+use crate::report::change;
 use crate::report::clean::Clean;
-use crate::report::view::{Row, Shown, View};
+use crate::report::view::{Row, Shown, View, spec_of};
 use crate::report::word::Mark;
-use crate::text::number::NONE;
+use crate::text::number::{NONE, count, p_value, pair, score};
 
 pub(super) const TABLE: &str = "| metric | asked | baseline → now | change | likely between | p | cases | found |\n\
                                 | --- | --- | --- | ---: | --- | ---: | ---: | --- |\n";
 pub(super) const NUMBERS: &str = "| metric | asked | p | p adjusted | moves | stable cases | would have seen | method |\n\
                                   | --- | --- | ---: | ---: | --- | --- | ---: | --- |\n";
 pub(super) const CASES: &str = "| case | asked | before | now |\n| --- | --- | --- | --- |\n";
+
+pub(super) const TAGS: &str = "| tag | metric | cases | baseline → now | change | p | decides |\n\
+                                | --- | --- | ---: | --- | ---: | ---: | --- |\n";
+
+/// The tags that the suite names.
+pub(super) fn tag_rows(view: &View<'_>) -> Vec<String> {
+    let row = |line: &SliceLine| {
+        let spec = spec_of(view.verdict, &line.metric);
+        let values = match (line.baseline, line.current) {
+            (Some(baseline), Some(current)) => pair(baseline, current),
+            (_, Some(current)) => score(current),
+            (_, None) => NONE.to_owned(),
+        };
+        let several = view.run.header.targets.len() > 1;
+        let target =
+            if several { format!(" ({})", shown(&view.cleaner.line(&line.target, 40))) } else { String::new() };
+        format!(
+            "| **{}** | {}{target} | {} | {values} | {} | {} | {} |\n",
+            shown(&view.cleaner.line(&line.tag, 60)),
+            shown(&view.cleaner.line(&line.metric, 60)),
+            count(line.n),
+            line.delta.map_or_else(|| NONE.to_owned(), |delta| change::points(delta, spec)),
+            number(&line.p.map_or_else(|| NONE.to_owned(), p_value)),
+            if line.decides { "yes" } else { "shown only" },
+        )
+    };
+    view.verdict.slice_table.iter().map(row).collect()
+}
 
 /// The verdict at a glance.
 pub(super) fn head(view: &View<'_>) -> String {

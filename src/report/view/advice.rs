@@ -68,6 +68,19 @@ fn of_rule(rule: &Comparison, verdict: &Verdict) -> Option<String> {
         (_, Reason::BaselineUnusable) => {
             "restore the baseline from version control, or write it anew on the main branch"
         }
+        (RuleKind::Resource | RuleKind::ResourceRise, Reason::ThresholdMissed) => {
+            "look at the answers that took most, in results.jsonl (`latency_ms`, `usage`, `cost`)"
+        }
+        (RuleKind::Resource | RuleKind::ResourceRise, Reason::NoScores | Reason::Missing) => {
+            "let the answers be counted: ask anew (`--ledger refresh`), give the target its `usage`, the model its `price`"
+        }
+        (RuleKind::JudgeTrust, Reason::JudgeUntrusted) => {
+            "label answers of this run and measure the judge: `scoregate judge calibrate LABELS scoregate-out/results.jsonl --metric NAME --format json`"
+        }
+        (_, Reason::Environment) => {
+            "look what changed outside of this change (provider, judge, index), then measure the baseline anew: `scoregate baseline refresh`"
+        }
+        (RuleKind::Anchor, Reason::Mean) => "find where the level fell: `scoregate drift` over the stored runs",
         (RuleKind::NewErrors, _) => "look at the cases without an answer first: the system under test failed on them",
         (RuleKind::Coverage | RuleKind::NotWorse, Reason::Coverage) if verdict.cases.removed > 0 => {
             "bring the removed cases back; if they are gone for good, accept a run without them on the main branch with \

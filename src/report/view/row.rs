@@ -69,9 +69,13 @@ pub(super) fn rows(verdict: &Verdict, targets: &[TargetName], cleaner: &Cleaner)
 }
 
 fn row(rule: &Comparison, verdict: &Verdict, several: bool, cleaner: &Cleaner) -> Row {
-    let spec = spec_of(verdict, &rule.metric);
+    // A metric may be called as a resource is.
+    let spec = spec_of(verdict, &rule.metric).filter(|_| rule.unit.is_none());
     let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
     let interval = match (rule.ci, rule.delta) {
+        (Some([low, high]), _) if rule.unit.is_some() => {
+            rule.unit.map(|unit| format!("{} to {}", word::amount(low, unit, None), word::amount(high, unit, None)))
+        }
         (Some(ends), Some(_)) => Some(change::interval(
             ends,
             spec,
@@ -93,7 +97,10 @@ fn row(rule: &Comparison, verdict: &Verdict, several: bool, cleaner: &Cleaner) -
         metric: name(rule, several, spec.is_some_and(|spec| spec.direction == Direction::Lower), cleaner),
         rule: Clean::ours(word::rule(rule)),
         values: values(rule),
-        change: or_none(rule.delta.map(|delta| change::points(delta, spec))),
+        change: or_none(match rule.unit {
+            Some(_) => rise(rule),
+            None => rule.delta.map(|delta| change::points(delta, spec)),
+        }),
         interval: or_none(interval),
         p: or_none(rule.p.map(number::p_value)),
         p_adjusted: or_none(rule.p_adjusted.map(number::p_value)),
@@ -112,6 +119,12 @@ fn row(rule: &Comparison, verdict: &Verdict, several: bool, cleaner: &Cleaner) -
         finding: word::finding(rule),
         explanation: cleaner.line(&rule.explanation, PARAGRAPH),
     }
+}
+
+/// Of a resource beside the baseline, in per cent of it; positive is more.
+fn rise(rule: &Comparison) -> Option<String> {
+    let (baseline, current) = (rule.baseline.filter(|before| *before > 0.0)?, rule.current?);
+    Some(number::percent(current / baseline - 1.0, rule.limit))
 }
 
 /// The smallest drop that would have been seen; a drop of more than the whole scale there is not.
@@ -138,6 +151,15 @@ fn name(rule: &Comparison, several: bool, lower: bool, cleaner: &Cleaner) -> Cle
 
 /// Both means for a comparison, the value for a limit; beside its limit a value keeps the digits that tell the side.
 fn values(rule: &Comparison) -> String {
+    if let Some(unit) = rule.unit {
+        let limit = rule.limit.filter(|_| rule.rule == RuleKind::Resource);
+        let shown = |value: f64| word::amount(value, unit, limit);
+        return match (rule.baseline, rule.current) {
+            (Some(baseline), Some(current)) => format!("{} → {}", shown(baseline), shown(current)),
+            (None, Some(current)) => shown(current),
+            (_, None) => NONE.to_owned(),
+        };
+    }
     match (rule.rule, rule.baseline, rule.current) {
         (
             RuleKind::Coverage

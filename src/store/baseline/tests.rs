@@ -26,6 +26,8 @@ fn case(id: &str, target: &str) -> BaselineCase {
         not_applicable: Vec::new(),
         answered: true,
         answer: Some("Ja: \u{2028}\"so\"\n中文".to_owned()),
+        taken: None,
+        older: BTreeMap::new(),
     }
 }
 
@@ -38,6 +40,8 @@ fn baseline() -> Baseline {
         not_applicable: vec!["hit".into()],
         answered: false,
         answer: None,
+        taken: None,
+        older: BTreeMap::new(),
         ..case("b", "")
     };
     let run = |id: &str| BaselineRun { id: id.to_owned(), trials: 2, ..BaselineRun::default() };

@@ -12,6 +12,7 @@ mod limits;
 mod memory;
 mod readers;
 mod replies;
+mod stored;
 
 use std::time::{Duration, Instant};
 

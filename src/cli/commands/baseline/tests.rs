@@ -12,6 +12,8 @@ fn case(id: &str, target: &str, scores: &[(&str, &[f64])]) -> BaselineCase {
         not_applicable: Vec::new(),
         answered: true,
         answer: None,
+        taken: None,
+        older: BTreeMap::new(),
     }
 }
 
@@ -62,7 +64,7 @@ fn names_do_nothing_to_the_terminal() {
 
 #[test]
 fn a_pull_request_accepts_nothing() {
-    let of = |name: &str, value: &str| of_pull_request(&Env::from_pairs([(name, value)]));
+    let of = |name: &str, value: &str| of_proposal(&Env::from_pairs([(name, value)]));
     assert!(of("GITHUB_EVENT_NAME", "pull_request") && of("GITHUB_EVENT_NAME", "pull_request_target"));
     assert!(of("SYSTEM_PULLREQUEST_PULLREQUESTID", "7") && of("CI_MERGE_REQUEST_IID", "7"));
     assert!(!of("GITHUB_EVENT_NAME", "push") && !of("CI_MERGE_REQUEST_IID", ""));

@@ -12,7 +12,7 @@ use crate::cli::ending::Ending;
 use crate::cli::exit_code::ExitCode;
 use crate::cli::failure::Failed;
 use crate::cli::{levels, screen};
-use crate::domain::{CaseId, Cell, Direction, Env, MetricSpec, Run, ScoreKind};
+use crate::domain::{CaseId, Cell, Direction, Env, Fingerprint, MetricSpec, Run, ScoreKind};
 use crate::gate::{unit, value_passes};
 use crate::peer::{Wanted, read_runs};
 use crate::report::escape::terminal;
@@ -62,6 +62,8 @@ struct Compared {
     judged: u64,
     /// Labels whose case the judge has no score of.
     lost: u64,
+    /// Of the judge, where the results say it.
+    fingerprint: Option<Fingerprint>,
 }
 
 /// The first trial's score of each case.
@@ -152,6 +154,7 @@ impl Compared {
             passes: all.values().filter(|one| one.passed).count() as u64,
             judged: all.len() as u64,
             lost: labels.keys().filter(|case| !all.contains_key(case)).count() as u64,
+            fingerprint: spec.fingerprint.clone(),
         };
         for (case, label) in labels {
             let Some(judge) = all.get(case) else { continue };
@@ -290,7 +293,7 @@ impl Compared {
             "binary": self.binary, "accuracy": self.confusion.accuracy(), "accuracy_ci": [low, high], "kappa": self.confusion.kappa(),
             "confusion": {"both_pass": both, "judge_only": judge_only, "people_only": people_only, "both_fail": neither},
             "sensitivity": rates.sensitivity, "specificity": rates.specificity, "bias": bias, "mean_absolute_difference": size,
-            "pass_rate": self.pass_rate(), "corrected": self.corrected().map(level), "prediction_powered": powered,
+            "fingerprint": self.fingerprint, "pass_rate": self.pass_rate(), "corrected": self.corrected().map(level), "prediction_powered": powered,
         })
     }
 

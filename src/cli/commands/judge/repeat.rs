@@ -30,7 +30,7 @@ use crate::text::number::counted;
 pub(super) fn execute(args: &RepeatArgs, env: &Env) -> Result<Ending, Failed> {
     let stored = read_results(&args.results)?;
     let answers = Arc::new(Answers::of(&stored, &args.results)?);
-    let Prepared { suite, mut dataset, mut plan, policy, reports: _ } =
+    let Prepared { suite, mut dataset, mut plan, confirm: _, policy, reports: _ } =
         prepare(&args.suite, &SelectArgs::default(), env)?;
     plan.evaluators.retain(measure::asks);
     if plan.evaluators.is_empty() {
@@ -53,9 +53,11 @@ pub(super) fn execute(args: &RepeatArgs, env: &Env) -> Result<Ending, Failed> {
     let events = Events::default();
     let ledger = Some(LedgerChoice::Off);
     let (folder, events, more) = (&*args.out, &events, &|_: &Run| None);
-    let means = Means { suite: &suite, dataset: &dataset, ledger, tape: None, folder, events, more, env };
+    let suspects = &|_: &Run| BTreeSet::new();
+    let means = Means { suite: &suite, dataset: &dataset, ledger, tape: None, folder, events, more, suspects, env };
     let redactor = plan.redactor.clone();
-    let Outcome { run, caught, _held } = measure(plan, &means).map_err(|failed| failed.masked(&redactor))?;
+    let Outcome { run, again: _, caught, _held } =
+        measure(plan, None, &means).map_err(|failed| failed.masked(&redactor))?;
     let noises = noises(&run, &before);
     match args.format {
         StatsFormat::Human => screen::out(&shown(&noises, args.times)),

@@ -1,0 +1,95 @@
+//! What the answers took, in words.
+
+use super::super::scene::{Finding, Scene};
+use super::super::sheet::Sheet;
+use super::super::word::capital;
+use super::Asked;
+use super::sample::Sample;
+use crate::domain::{Resource, RuleVerdict, Statistic, Unit};
+use crate::text::number::{self, counted};
+
+/// `the 95th percentile of latency`, with the target where there are several.
+pub(super) fn subject(scene: &Scene<'_>, asked: &Asked<'_>, sheet: &Sheet<'_>) -> String {
+    let what = scene.label(asked.resource.word(), &sheet.target);
+    match asked.statistic {
+        Statistic::Mean => format!("mean {what}"),
+        Statistic::P50 => format!("the median {what}"),
+        Statistic::P95 => format!("the 95th percentile of {what}"),
+        Statistic::CaseMax => format!("the largest {what} of an answer"),
+        Statistic::Total => format!("{what} in total"),
+    }
+}
+
+/// In its unit; beside a limit visibly on its side of it.
+pub(super) fn amount(value: f64, unit: Unit, limit: Option<f64>) -> String {
+    number::amount(value, limit, unit.places(value), unit.affixes())
+}
+
+pub(super) fn nothing_known(finding: Finding, subject: &str, sample: &Sample) -> Finding {
+    let why = match sample.resource {
+        Resource::Latency => "no answer was timed in this run: those from the ledger or from a file do not count",
+        Resource::Tokens => "no answer says how many tokens it took",
+        Resource::Cost => "no answer says what it cost",
+    };
+    let next = match sample.resource {
+        Resource::Latency => "Ask anew with --ledger refresh, or let it warn with on_missing: warn.",
+        Resource::Tokens => "Give the target its `usage`, or let it warn with on_missing: warn.",
+        Resource::Cost => "Give the model its `price`, or let it warn with on_missing: warn.",
+    };
+    finding
+        .saying(format!("{subject} is not known: {why}"), format!("{} is not known: {why}. {next}", capital(subject)))
+}
+
+pub(super) fn nothing_to_compare(finding: Finding, subject: &str, resource: Resource) -> Finding {
+    let text = format!("{subject} has nothing to be compared with");
+    let why = format!("the baseline does not say the {} of its answers; accept a run that does", resource.word());
+    finding.saying(text.clone(), format!("{}: {why}.", capital(&text)))
+}
+
+fn over(sample: &Sample) -> String {
+    let cases = counted(sample.answered, "answered case", "answered cases");
+    if sample.missing() == 0 { cases } else { format!("{} of {cases}", number::count(sample.measured())) }
+}
+
+pub(super) fn limit(finding: Finding, subject: &str, sample: &Sample, limit: f64) -> Finding {
+    let unit = sample.resource.unit();
+    let value = finding.comparison.current.map_or_else(String::new, |value| amount(value, unit, Some(limit)));
+    let most = amount(limit, unit, None);
+    let likely = finding.comparison.ci.map_or_else(String::new, |[low, high]| {
+        format!(", likely between {} and {}", amount(low, unit, None), amount(high, unit, None))
+    });
+    let text = match finding.comparison.verdict {
+        RuleVerdict::Violated => format!("{subject} is {value}, above the allowed {most}"),
+        RuleVerdict::Met => format!("{subject} is {value}, at most {most} as required"),
+        RuleVerdict::Inconclusive if sample.missing() > 0 => {
+            format!("{subject} is {value} as far as it is known, which cannot vouch for at most {most}")
+        }
+        RuleVerdict::Inconclusive | RuleVerdict::NotEvaluated => {
+            format!("{subject} is {value}: at most {most} can be neither confirmed nor ruled out")
+        }
+    };
+    let explanation = format!("{}{likely} ({}).", capital(&text), over(sample));
+    finding.saying(text, explanation)
+}
+
+pub(super) fn rise(finding: Finding, subject: &str, now: &Sample, old: f64, current: f64, most: f64) -> Finding {
+    let unit = now.resource.unit();
+    let shown = |value: f64| amount(now.shown(value), unit, None);
+    let change = match old > 0.0 {
+        true => number::percent(current / old - 1.0, Some(most)),
+        false => "from nothing".to_owned(),
+    };
+    let most = number::percent(most, None);
+    let levels = format!("{} → {}", shown(old), shown(current));
+    let text = match finding.comparison.verdict {
+        RuleVerdict::Violated => format!("{subject} rose by {change} ({levels}), more than the allowed {most}"),
+        RuleVerdict::Met => format!("{subject} changed by {change} ({levels}), within the allowed {most}"),
+        RuleVerdict::Inconclusive | RuleVerdict::NotEvaluated => {
+            format!(
+                "{subject} changed by {change} ({levels}): whether by more than {most} can be neither confirmed nor ruled out"
+            )
+        }
+    };
+    let explanation = format!("{}, over {}.", capital(&text), counted(now.measured(), "case", "cases"));
+    finding.saying(text, explanation)
+}

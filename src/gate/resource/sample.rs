@@ -1,0 +1,159 @@
+//! What the answers of one target took, as numbers that are added and compared exactly.
+
+use std::cmp::Ordering;
+
+use super::super::sheet::Sheet;
+use crate::domain::{CaseRecord, Resource, Statistic, TrialRecord, Usd};
+use crate::stats::{CaseMean, Ratio, SCALE, cluster_means, mean_interval, percentile_ranks, total};
+
+/// The answers of a set of cases.
+pub(super) struct Sample {
+    pub(super) resource: Resource,
+    /// Row of the sheet, the mean of its answers, its cluster.
+    pub(super) cases: Vec<(usize, CaseMean, Option<usize>)>,
+    /// Every answer, the smallest first.
+    answers: Vec<Ratio>,
+    /// Cases that were answered, whether or not they say what it took.
+    pub(super) answered: u64,
+}
+
+/// Dollars are held in millionths: scores keep six places, and a token costs less than that.
+pub(super) fn factor(resource: Resource) -> f64 {
+    match resource {
+        Resource::Latency | Resource::Tokens => 1.0,
+        Resource::Cost => 1e6,
+    }
+}
+
+/// The numbers of a row's answers.
+pub(super) fn numbers(row: &CaseRecord, resource: Resource) -> Vec<f64> {
+    let number = |trial: &TrialRecord| match resource {
+        Resource::Latency => trial.latency_ms,
+        Resource::Tokens => trial.tokens.map(|tokens| tokens as f64),
+        Resource::Cost => trial.cost.map(|Usd(dollars)| dollars * 1e6),
+    };
+    row.trials.iter().filter_map(number).filter(|number| number.is_finite() && *number >= 0.0).collect()
+}
+
+impl Sample {
+    pub(super) fn of(sheet: &Sheet<'_>, resource: Resource) -> Self {
+        let mut sample = Self { resource, cases: Vec::new(), answers: Vec::new(), answered: 0 };
+        for (at, (row, cluster)) in sheet.rows.iter().zip(&sheet.clusters).enumerate() {
+            if row.trials.iter().all(|trial| trial.answered.is_err()) {
+                continue;
+            }
+            sample.answered += 1;
+            sample.add(at, &numbers(row, resource), *cluster);
+        }
+        sample.sorted()
+    }
+
+    /// Of other numbers than a sheet's, one list a case.
+    pub(super) fn from(resource: Resource, cases: impl IntoIterator<Item = (usize, Vec<f64>, Option<usize>)>) -> Self {
+        let mut sample = Self { resource, cases: Vec::new(), answers: Vec::new(), answered: 0 };
+        for (at, numbers, cluster) in cases {
+            sample.answered += 1;
+            sample.add(at, &numbers, cluster);
+        }
+        sample.sorted()
+    }
+
+    fn add(&mut self, at: usize, numbers: &[f64], cluster: Option<usize>) {
+        if let Some(mean) = CaseMean::of(numbers) {
+            self.cases.push((at, mean, cluster));
+            self.answers.extend(numbers.iter().filter_map(|number| Ratio::decimal(*number)));
+        }
+    }
+
+    fn sorted(mut self) -> Self {
+        self.answers.sort_by(|left, right| left.compare(*right));
+        self
+    }
+
+    pub(super) fn measured(&self) -> u64 {
+        self.cases.len() as u64
+    }
+
+    pub(super) fn missing(&self) -> u64 {
+        self.answered.saturating_sub(self.measured())
+    }
+
+    /// `None` without any number.
+    pub(super) fn value(&self, statistic: Statistic) -> Option<Ratio> {
+        let mean = || total(self.cases.iter().map(|(_, mean, _)| mean));
+        match statistic {
+            Statistic::Mean => mean(),
+            Statistic::Total => mean()?.times(Ratio::new(i128::from(self.measured()), 1)?),
+            Statistic::P50 => self.ranked(50),
+            Statistic::P95 => self.ranked(95),
+            Statistic::CaseMax => self.answers.last().copied(),
+        }
+    }
+
+    /// The smallest answer that at least so many of a hundred do not exceed.
+    fn ranked(&self, percent: usize) -> Option<Ratio> {
+        let rank = self.answers.len().checked_mul(percent)?.div_ceil(100);
+        self.answers.get(rank.checked_sub(1)?).copied()
+    }
+
+    /// Cases, or clusters: what an interval counts.
+    pub(super) fn units(&self) -> usize {
+        let clusters: Vec<Option<usize>> = self.cases.iter().map(|(_, _, cluster)| *cluster).collect();
+        cluster_means(&vec![0.0; clusters.len()], &clusters).len()
+    }
+
+    /// (lower, upper, method), each end at level alpha; a side that the sample is too small for is infinite. `None`: nothing is known of one.
+    pub(super) fn interval(&self, statistic: Statistic, alpha: f64) -> Option<(f64, f64, &'static str)> {
+        match statistic {
+            Statistic::Mean => {
+                let clusters: Vec<Option<usize>> = self.cases.iter().map(|(_, _, cluster)| *cluster).collect();
+                let values: Vec<f64> = self.cases.iter().map(|(_, mean, _)| mean.value()).collect();
+                let units = cluster_means(&values, &clusters);
+                let (lower, upper) = mean_interval(&units, 0.0, alpha, 0.0, (0.0, f64::MAX))?;
+                Some((lower, upper, "hall_t"))
+            }
+            Statistic::P50 => self.ranks(0.5, alpha),
+            Statistic::P95 => self.ranks(0.95, alpha),
+            Statistic::CaseMax | Statistic::Total => None,
+        }
+    }
+
+    /// Answers that hang together say less than their number.
+    fn ranks(&self, at: f64, alpha: f64) -> Option<(f64, f64, &'static str)> {
+        let apart =
+            self.answers.len() == self.cases.len() && self.cases.iter().all(|(_, _, cluster)| cluster.is_none());
+        if !apart {
+            return None;
+        }
+        let (lower, upper) = percentile_ranks(self.answers.len() as u64, at, alpha);
+        let value = |rank: Option<u64>| {
+            let at = usize::try_from(rank?.checked_sub(1)?).ok()?;
+            self.answers.get(at).map(|answer| answer.value())
+        };
+        Some((value(lower).unwrap_or(0.0), value(upper).unwrap_or(f64::INFINITY), "order_statistics"))
+    }
+
+    /// In the resource's unit.
+    pub(super) fn shown(&self, value: f64) -> f64 {
+        let value = value / factor(self.resource);
+        // What was added exactly has no digits beyond these.
+        if value.abs() < 1e6 { (value * 1e9).round() / 1e9 } else { value }
+    }
+
+    /// A limit in the unit of the sample's numbers.
+    pub(super) fn limit(&self, limit: f64) -> Option<Ratio> {
+        Ratio::decimal(limit)?.times(Ratio::new(factor(self.resource) as i128, 1)?)
+    }
+}
+
+/// Whether `value` is at most `limit`, exactly.
+pub(super) fn within(value: Ratio, limit: Option<Ratio>) -> bool {
+    limit.is_some_and(|limit| value.compare(limit) != Ordering::Greater)
+}
+
+/// `1` as a ratio plus a share, as decimals.
+pub(super) fn one_and(share: f64) -> Option<Ratio> {
+    let share = Ratio::decimal(share)?;
+    let none = Ratio::new(0, SCALE)?;
+    Ratio::new(1, 1)?.minus(none.minus(share)?)
+}

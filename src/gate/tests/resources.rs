@@ -1,0 +1,240 @@
+//! What the answers take (F26).
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A right answer a case, with what each took.
+fn took(numbers: &[Option<f64>]) -> Run {
+    let cases = numbers.iter().enumerate().map(|(at, number)| {
+        let mut case = case(&format!("c{at:04}"), vec![vec![value(1.0)]]);
+        case.trials[0].latency_ms = *number;
+        case.trials[0].tokens = number.map(|number| number as u64);
+        case.trials[0].cost = number.map(|number| Usd(number / 1e6));
+        case
+    });
+    run(quality(), cases.collect())
+}
+
+fn asked(run: &Run, resources: Value) -> Verdict {
+    verdict(run, &BaselineState::NotAsked, json!({ "resources": resources }))
+}
+
+fn of(verdict: &Verdict, statistic: Statistic) -> &Comparison {
+    verdict.rules.iter().find(|rule| rule.statistic == Some(statistic)).unwrap()
+}
+
+/// A pool whose answers took so much.
+fn before(runs: &[Run]) -> BaselineState {
+    let runs: Vec<&Run> = runs.iter().collect();
+    let BaselineState::Found(mut baseline) = accept(&runs) else { unreachable!() };
+    for case in &mut baseline.cases {
+        let of_run = |run: &&Run| {
+            let row = run.cases.iter().find(|row| row.id == case.id).unwrap();
+            row.trials.iter().filter_map(|trial| trial.latency_ms).collect::<Vec<f64>>()
+        };
+        let latency_ms = runs.iter().map(of_run).collect();
+        case.taken = Some(Box::new(Taken { latency_ms, ..Taken::default() }));
+    }
+    BaselineState::Found(baseline)
+}
+
+#[test]
+fn every_statistic_is_read_exactly_and_equal_to_the_limit_holds() {
+    let run = took(&(1..=100).map(|at| Some(f64::from(at))).collect::<Vec<_>>());
+    let limits = |by: f64| {
+        json!({ "tokens": {
+            "mean": 50.5 + by, "p50": 50.0 + by, "p95": 95.0 + by, "case_max": 100.0 + by, "total": 5050.0 + by,
+        } })
+    };
+    let met = asked(&run, limits(0.0));
+    assert_eq!((met.exit_code, met.headline.as_str()), (0, "passed: 5 limits hold"));
+    for (statistic, value) in Statistic::ALL.into_iter().zip([50.5, 50.0, 95.0, 100.0, 5050.0]) {
+        let rule = of(&met, statistic);
+        assert_eq!((rule.current, rule.verdict, rule.unit), (Some(value), RuleVerdict::Met, Some(Unit::Tokens)));
+    }
+    let missed = asked(&run, limits(-0.001));
+    assert!(Statistic::ALL.iter().all(|one| of(&missed, *one).verdict == RuleVerdict::Violated), "{:?}", missed.rules);
+    assert_eq!(missed.exit_code, 1);
+    // Where the statistics have an interval it is shown.
+    assert_eq!(of(&met, Statistic::P50).ci, Some([42.0, 59.0]));
+    let [low, high] = of(&met, Statistic::Mean).ci.unwrap();
+    assert!(low > 45.0 && low < 46.0 && high > 55.0 && high < 56.0, "{low} {high}");
+    assert_eq!(of(&met, Statistic::Total).ci, None);
+}
+
+#[test]
+fn a_tenth_of_a_cent_thrice_is_three_tenths() {
+    let run = took(&[Some(100.0), Some(100.0), Some(100.0)]);
+    let verdict = asked(&run, json!({ "cost": { "total": 0.0003, "mean": 0.0001 } }));
+    assert_eq!(verdict.exit_code, 0, "{}", verdict.headline);
+    assert_eq!(of(&verdict, Statistic::Total).current, Some(0.0003));
+}
+
+#[test]
+fn what_no_answer_says_is_never_green() {
+    let run = took(&[None, None]);
+    let blocked = asked(&run, json!({ "latency": { "p95": "2s" } }));
+    assert_eq!((blocked.decision, blocked.exit_code), (Decision::NotEvaluated, 3));
+    assert!(of(&blocked, Statistic::P95).explanation.contains("--ledger refresh"), "{:?}", blocked.rules);
+    let warned = asked(&run, json!({ "latency": { "p95": "2s", "on_missing": "warn" } }));
+    assert_eq!((warned.exit_code, of(&warned, Statistic::P95).severity), (0, Severity::Warn));
+}
+
+#[test]
+fn answers_of_the_ledger_are_left_out_of_latencies_and_said() {
+    let mut numbers: Vec<Option<f64>> = vec![Some(100.0); 30];
+    numbers.extend([None; 10]);
+    let verdict = asked(&took(&numbers), json!({ "latency": { "p95": "100ms", "total": "10s" } }));
+    let rule = of(&verdict, Statistic::P95);
+    assert_eq!((rule.verdict, rule.n, rule.planned), (RuleVerdict::Met, 30, 40));
+    assert!(rule.explanation.contains("30 of 40 answered cases"), "{}", rule.explanation);
+    // Of a sum nothing may be missing, unless it is too large already.
+    let total = of(&verdict, Statistic::Total);
+    assert_eq!((total.verdict, total.reason, verdict.exit_code), (RuleVerdict::Inconclusive, Reason::Missing, 3));
+    let over = asked(&took(&numbers), json!({ "latency": { "total": "2s" } }));
+    assert_eq!((over.exit_code, of(&over, Statistic::Total).verdict), (1, RuleVerdict::Violated));
+    // Tokens have no such excuse.
+    let tokens = asked(&took(&numbers), json!({ "tokens": { "mean": 1000 } }));
+    assert_eq!((tokens.exit_code, of(&tokens, Statistic::Mean).reason), (3, Reason::Missing));
+}
+
+#[test]
+fn a_handful_of_timed_answers_vouches_for_nothing() {
+    let mut numbers: Vec<Option<f64>> = vec![Some(100.0); 19];
+    numbers.push(None);
+    let verdict = asked(&took(&numbers), json!({ "latency": { "p95": "1s" } }));
+    let rule = of(&verdict, Statistic::P95);
+    assert_eq!(
+        (rule.reason, rule.current, verdict.exit_code),
+        (Reason::Missing, Some(100.0), 3),
+        "{}",
+        verdict.headline
+    );
+    // All of a small suite are all that there is.
+    assert_eq!(asked(&took(&[Some(1.0); 3]), json!({ "latency": { "p95": "1s" } })).exit_code, 0);
+}
+
+#[test]
+fn confident_needs_the_whole_interval_beyond_the_limit() {
+    let run = took(&(1..=100).map(|at| Some(f64::from(at))).collect::<Vec<_>>());
+    let read = |p50: &str, mode: &str| {
+        let verdict = asked(&run, json!({ "latency": { "p50": p50, "mode": mode } }));
+        of(&verdict, Statistic::P50).verdict
+    };
+    use RuleVerdict::{Inconclusive, Met, Violated};
+    for (p50, point, confident, strict) in [
+        ("41ms", Violated, Violated, Violated),
+        ("48ms", Violated, Inconclusive, Violated),
+        ("55ms", Met, Inconclusive, Violated),
+        ("59ms", Met, Met, Met),
+    ] {
+        assert_eq!(
+            (read(p50, "point"), read(p50, "confident"), read(p50, "strict")),
+            (point, confident, strict),
+            "{p50}"
+        );
+    }
+}
+
+#[test]
+fn a_rise_is_read_over_the_cases_of_both_sides_and_more_runs_do_not_move_it() {
+    let world = |by: f64| took(&(1..=100).map(|at| Some(f64::from(at) * by)).collect::<Vec<_>>());
+    for runs in [vec![world(1.0)], vec![world(1.0), world(1.0), world(1.0)]] {
+        let baseline = before(&runs);
+        let judged = |by: f64, most: f64| {
+            let rise = json!({ "mean": most, "p50": most, "p95": most, "total": most });
+            verdict(&world(by), &baseline, json!({ "resources": { "latency": { "increase": rise } } }))
+        };
+        let held = judged(1.25, 0.25);
+        assert_eq!(held.exit_code, 0, "{}", held.headline);
+        let rule = of(&held, Statistic::P95);
+        assert_eq!((rule.rule, rule.baseline, rule.current), (RuleKind::ResourceRise, Some(95.0), Some(118.75)));
+        let mean = of(&held, Statistic::Mean);
+        assert!(mean.p.unwrap() < 1e-6 && mean.delta == Some(12.625) && mean.ci.is_some(), "{mean:?}");
+        let missed = judged(1.25, 0.2499);
+        assert_eq!(missed.exit_code, 1);
+        let why = &of(&missed, Statistic::P95).explanation;
+        assert!(why.contains("rose by +25.00%") || why.contains("rose by +25.0%"), "{why}");
+        assert!(why.contains("95 ms → 119 ms"), "{why}");
+    }
+}
+
+#[test]
+fn a_baseline_that_does_not_say_it_is_no_failure_and_is_said() {
+    let run = took(&[Some(1.0); 30]);
+    let verdict =
+        verdict(&run, &accept(&[&run]), json!({ "resources": { "latency": { "increase": { "p95": 0.2 } } } }));
+    let rule = of(&verdict, Statistic::P95);
+    assert_eq!(
+        (rule.verdict, rule.reason, rule.severity),
+        (RuleVerdict::NotEvaluated, Reason::NoBaseline, Severity::Warn)
+    );
+    assert_eq!(verdict.exit_code, 0, "{}", verdict.headline);
+}
+
+#[test]
+fn wrong_limits_are_told_at_their_places() {
+    let gate = json!({ "resources": {
+        "latency": { "p95": "2", "mode": "exact" }, "tokens": {}, "cost": { "mean": -1, "increase": { "p95": 500 } },
+    } });
+    let block = Block::from_value("gate", "gate", gate);
+    let mut diagnostics = Diagnostics::default();
+    assert!(Policy::build(Some(&block), &[], &mut diagnostics).is_none());
+    let said: Vec<String> = diagnostics.iter().map(|problem| problem.message.clone()).collect();
+    for words in ["needs a unit", "nothing is asked of tokens", "mean is -1", "increase.p95 is 500", "mode `exact`"] {
+        assert!(said.iter().any(|one| one.contains(words)), "{words}: {said:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: sized(2_000, 200_000), failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Promise R9 for limits on resources: green means that the number is known and holds, red that it does not.
+    #[test]
+    fn green_means_that_the_limit_holds(
+        numbers in prop::collection::vec(prop::option::weighted(0.9, 0_u32..200), 1..40),
+        limit in 0_u32..200,
+        which in 0_usize..5,
+        latency in any::<bool>(),
+    ) {
+        let statistic = Statistic::ALL[which];
+        let run = took(&numbers.iter().map(|number| number.map(f64::from)).collect::<Vec<_>>());
+        let resources = match latency {
+            true => json!({ "latency": { statistic.key(): format!("{limit}ms") } }),
+            false => json!({ "tokens": { statistic.key(): limit } }),
+        };
+        let code = asked(&run, resources).exit_code;
+        let mut known: Vec<u32> = numbers.iter().flatten().copied().collect();
+        known.sort_unstable();
+        let missing = numbers.len() - known.len();
+        let sum: u32 = known.iter().sum();
+        let rank = |percent: usize| known[(known.len() * percent).div_ceil(100) - 1];
+        if known.is_empty() {
+            prop_assert_eq!(code, 3);
+            return Ok(());
+        }
+        let holds = match statistic {
+            Statistic::Mean => sum <= limit * known.len() as u32,
+            Statistic::P50 => rank(50) <= limit,
+            Statistic::P95 => rank(95) <= limit,
+            Statistic::CaseMax => known[known.len() - 1] <= limit,
+            Statistic::Total => sum <= limit,
+        };
+        // At most 2 of 100 may be missing, none of a sum or of the largest; the ledger's answers have no latency.
+        let short = match statistic {
+            Statistic::Total => missing > 0,
+            _ if latency && !matches!(statistic, Statistic::Total) => missing > 0 && known.len() < 20,
+            Statistic::CaseMax => missing > 0,
+            _ => missing * 100 > numbers.len() * 2,
+        };
+        let only_grows = matches!(statistic, Statistic::Total | Statistic::CaseMax);
+        let expected = match (holds, short) {
+            (true, false) => 0,
+            (false, false) => 1,
+            (false, true) if only_grows => 1,
+            (_, true) => 3,
+        };
+        prop_assert_eq!(code, expected);
+    }
+}

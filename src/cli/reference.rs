@@ -254,7 +254,7 @@ const UNNAMED: &str = "run ";
 
 /// A run of a file by its id, or by its place where it has none.
 fn named(run: &Run, at: usize) -> BaselineRun {
-    let accepted = BaselineRun::of(&run.header);
+    let accepted = BaselineRun::of(run);
     if accepted.id.is_empty() {
         BaselineRun { id: format!("{UNNAMED}{}", at.saturating_add(1)), ..accepted }
     } else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, Digest, MetricName, MetricSpec, RunHeader, Taken, TargetName};
+use super::{CaseId, Digest, JudgeModels, MetricName, MetricSpec, Run, Taken, TargetName};
 
 /// Where a baseline came from; shown in every report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,17 +32,22 @@ pub struct BaselineRun {
     /// Trials a case.
     #[serde(default)]
     pub trials: u32,
+    /// Who judged.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub judges: JudgeModels,
 }
 
 impl BaselineRun {
-    /// What a run's first line says of it; nobody has accepted it.
-    pub fn of(header: &RunHeader) -> Self {
+    /// What a run says of itself; nobody has accepted it.
+    pub fn of(run: &Run) -> Self {
+        let header = &run.header;
         Self {
             id: header.id.clone(),
             commit: header.commit.clone(),
             date: header.started.clone(),
             by: None,
             trials: header.trials,
+            judges: run.judges.clone(),
         }
     }
 }

@@ -34,6 +34,8 @@ pub enum FailureKind {
     Server,
     /// The server refused this request for good.
     BadRequest,
+    /// The request is longer than the model, or the account, can take.
+    TooLong,
     /// A redirect that the suite does not allow.
     Redirect,
     /// An address that may not be called.
@@ -83,6 +85,7 @@ impl FailureKind {
             Self::NotFound => "not_found",
             Self::Server => "server",
             Self::BadRequest => "bad_request",
+            Self::TooLong => "too_long",
             Self::Redirect => "redirect",
             Self::Forbidden => "forbidden",
             Self::Malformed => "malformed",

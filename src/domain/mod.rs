@@ -45,7 +45,7 @@ pub use redact_writer::RedactingWriter;
 pub use redactor::Redactor;
 pub use resource::{Resource, Statistic, Taken, Unit};
 pub use retry::{Allowance, Complaint, RateHint, RetryClass};
-pub use run::{CaseRecord, Cell, Completion, Run, RunHeader, ScoreCounts, TrialRecord};
+pub use run::{CaseRecord, Cell, Completion, JudgeModels, Run, RunHeader, ScoreCounts, TrialRecord};
 pub use score::{Measurement, Reading, Score, SkipReason};
 pub use secret::{MASK, SHORTEST_SECRET, Secret, SecretError};
 pub use selection::Selection;

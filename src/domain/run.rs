@@ -1,13 +1,14 @@
 //! Everything one invocation measured, as numbers. Texts stay in `results.jsonl`; memory grows by a few numbers a case.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallCounts, CaseId, Digest, FailureKind, Measurement, MetricSpec, Outcome, Part, Place, Selection, Side,
-    SkipReason, TargetName, Usage, Usd,
+    CallCounts, CaseId, Digest, FailureKind, Measurement, MetricName, MetricSpec, Outcome, Part, Place, Selection,
+    Side, SkipReason, TargetName, Usage, Usd,
 };
 
 /// Line 1 of `results.jsonl`.
@@ -174,6 +175,9 @@ pub struct CaseRecord {
     pub trials: Vec<TrialRecord>,
 }
 
+/// The models that judged each metric, as their services named them in the answers.
+pub type JudgeModels = BTreeMap<MetricName, BTreeSet<Arc<str>>>;
+
 /// One run. Cases are in the data set's order, a case's targets in the suite's order.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
@@ -183,6 +187,8 @@ pub struct Run {
     pub completion: Option<Completion>,
     /// The file the texts are in.
     pub file: Option<std::path::PathBuf>,
+    /// Who judged.
+    pub judges: JudgeModels,
 }
 
 impl Run {

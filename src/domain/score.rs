@@ -24,6 +24,8 @@ pub struct Reading {
     pub reason: Option<String>,
     /// The judge had to be asked again for the required form.
     pub repaired: bool,
+    /// The judge's model as its service named it in the answer; of several in the order of their names, with `, ` between.
+    pub model: Option<Arc<str>>,
     /// What a reader must know of this score, as fixed words (`speaks_to_the_judge`); usually empty.
     pub flags: Vec<Arc<str>>,
 }
@@ -37,7 +39,7 @@ impl Reading {
         if kind.admits(value) {
             // -0.0 would print as "-0".
             let value = if value == 0.0 { 0.0 } else { value };
-            return Ok(Self { value, passed: None, reason: None, repaired: false, flags: Vec::new() });
+            return Ok(Self { value, passed: None, reason: None, repaired: false, model: None, flags: Vec::new() });
         }
         let (lo, hi) = kind.range();
         Err(Failure::infra(FailureKind::NotAScore, format!("{value} is no score: it must be from {lo} to {hi}")))

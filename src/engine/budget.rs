@@ -195,7 +195,13 @@ mod tests {
     use crate::domain::Usage;
 
     fn expected(tokens: u64, cost: f64) -> Expected {
-        Expected { prompt_tokens: tokens, completion_tokens: Some(0), cost: Some(Usd(cost)), least_cost: None }
+        Expected {
+            prompt_tokens: tokens,
+            completion_tokens: Some(0),
+            cost: Some(Usd(cost)),
+            least_cost: None,
+            ..Expected::default()
+        }
     }
 
     fn reserve<'a>(account: &'a Account, expected: &Expected) -> Option<Result<Reservation<'a>, Failure>> {

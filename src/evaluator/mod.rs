@@ -25,7 +25,7 @@ mod tests;
 
 pub use composite::{Composite, compose, connect};
 pub use judge::{CONTEXT_SPEAKS_TO_THE_JUDGE, JUDGES_DISAGREE, SPEAKS_TO_THE_JUDGE};
-pub use judge::{Contract, JudgeReading, Lenient, Unusable, Why, read, read_list};
+pub use judge::{Contract, Grade, JudgeReading, Lenient, Unusable, Why, read, read_list, read_pack};
 pub use manual::{book, list, page};
 pub use packing::Packing;
 

@@ -140,7 +140,8 @@ impl Turn {
         match Reading::new(self.kind, lo + hi - reading.value()) {
             Ok(mut turned) => {
                 turned.passed = self.pass_mark.map(|mark| self.direction.reaches(turned.value(), mark));
-                (turned.reason, turned.repaired, turned.flags) = (reading.reason, reading.repaired, reading.flags);
+                (turned.reason, turned.repaired) = (reading.reason, reading.repaired);
+                (turned.model, turned.flags) = (reading.model, reading.flags);
                 Measurement::Value(turned)
             }
             Err(failure) => Measurement::Error(failure),

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::policy::{MetricPolicy, Sequential, SlicePolicy};
-use super::settings::{KindSetting, MetricSettings, ModeSetting, SequentialSettings, SliceSettings};
+use super::settings::{
+    CalibrationSettings, KindSetting, MetricSettings, ModeSetting, PassRateSettings, SequentialSettings, SliceSettings,
+};
 use super::trials::TrialsRule;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{MetricSpec, ScoreKind};
-use crate::stats::decimal;
+use crate::stats::{JudgeRates, decimal};
 use crate::suite::Block;
 
 /// Collects the problems of one gate section.
@@ -244,6 +246,22 @@ impl<'b> Checker<'b> {
         if percentile.min.is_none() && percentile.max.is_none() {
             self.push(&here, "missing-key", "the percentile has no limit", "add `min` or `max`");
         }
+    }
+
+    /// The judge's rates on labelled cases; they have to say something about the others.
+    pub(super) fn calibration(&mut self, at: &str, rate: Option<&PassRateSettings>) -> Option<JudgeRates> {
+        let CalibrationSettings { both_pass, judge_only, people_only, both_fail } = rate?.calibration?;
+        let (good, bad) = (both_pass.saturating_add(people_only), both_fail.saturating_add(judge_only));
+        let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        let rates = JudgeRates { sensitivity: share(both_pass, good), good, specificity: share(both_fail, bad), bad };
+        if good == 0 || bad == 0 || rates.sensitivity + rates.specificity <= 1.0 {
+            let message =
+                "the judge told good from bad no better than chance on the labelled cases, or one kind is not there";
+            let help = "label more cases, or use a better judge: a rate cannot be corrected by one that says nothing";
+            self.push(&format!("{at}/pass_rate/calibration"), "useless-calibration", message, help);
+            return None;
+        }
+        Some(rates)
     }
 
     fn pass_rate(

@@ -1,6 +1,7 @@
 //! What of a run and a baseline measured the same thing: cases by id and content, metrics by fingerprint (statistics §3, §15.4).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use super::policy::Policy;
 use super::sheet::Sheet;
@@ -137,6 +138,26 @@ pub(crate) fn mismatch(current: &MetricSpec, baseline: &MetricSpec) -> Vec<Strin
         parts.extend(named.map(|(part, old, new)| format!("{part}: {} → {}", short(&old), short(&new))));
     }
     parts
+}
+
+/// Metrics whose judge answered under another name than in the newest run of the baseline that says one: its service put another model
+/// behind the name that the suite asks for. One sentence for each change.
+pub(crate) fn other_judges(run: &Run, baseline: &Baseline) -> Vec<String> {
+    let mut changes: BTreeMap<(String, String), Vec<&str>> = BTreeMap::new();
+    for (metric, now) in &run.judges {
+        let before = baseline.runs.iter().rev().find_map(|run| run.judges.get(metric));
+        if let Some(before) = before.filter(|before| *before != now) {
+            changes.entry((listed(now), listed(before))).or_default().push(metric);
+        }
+    }
+    let say = |((now, before), metrics): ((String, String), Vec<&str>)| {
+        format!("judge answered as {now}, baseline as {before} ({})", super::word::names(&metrics, 5))
+    };
+    changes.into_iter().map(say).collect()
+}
+
+fn listed(models: &BTreeSet<Arc<str>>) -> String {
+    models.iter().map(|model| short(model)).collect::<Vec<_>>().join(" and ")
 }
 
 /// Enough of a value to recognise it.

@@ -47,7 +47,7 @@ impl Apart {
         BaselineState::Found(Box::new(Baseline {
             source: BaselineSource { place: format!("target {} of this run", self.name), digest: None },
             suite: self.base.header.suite.clone(),
-            runs: vec![BaselineRun { trials, ..BaselineRun::of(&self.base.header) }],
+            runs: vec![BaselineRun { trials, ..BaselineRun::of(&self.base) }],
             metrics: self.base.header.metrics.clone(),
             cases,
         }))

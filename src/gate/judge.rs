@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::comparable::other_judges;
 use super::looks::{self, Look};
 use super::not_worse::Compared;
 use super::policy::{DEFAULT_RUNS, MetricPolicy};
@@ -144,7 +145,7 @@ pub(crate) fn verdict(scene: &Scene<'_>, findings: Vec<Finding>) -> Verdict {
         flaky: Vec::new(),
         broken: Vec::new(),
         fixed: Vec::new(),
-        comparable: !findings.iter().any(|finding| finding.comparison.reason == Reason::JudgeMismatch),
+        comparable: is_comparable(scene, &findings),
         baseline: None,
         baseline_runs: Vec::new(),
         anchor: anchor_of(scene),
@@ -156,6 +157,13 @@ pub(crate) fn verdict(scene: &Scene<'_>, findings: Vec<Finding>) -> Verdict {
         alpha: scene.policy.alpha,
         rules: findings.into_iter().map(|finding| finding.comparison).collect(),
     }
+}
+
+/// Nothing says that the baseline was measured otherwise than this run.
+fn is_comparable(scene: &Scene<'_>, findings: &[Finding]) -> bool {
+    let mismatch = findings.iter().any(|finding| finding.comparison.reason == Reason::JudgeMismatch);
+    let others = scene.reference.as_ref().is_some_and(|known| !other_judges(scene.run, known.baseline).is_empty());
+    !mismatch && !others
 }
 
 /// The newest runs of a pool that holds more than the policy asks for (statistics §15.1); `None`: it does not.

@@ -52,9 +52,9 @@ impl Look {
                 trials: trials.into_iter().take(wanted).cloned().collect(),
             }
         };
-        let Run { header, cases, completion, file } = run;
-        let (header, completion, file) = (header.clone(), completion.clone(), file.clone());
-        Cow::Owned(Run { header, cases: cases.iter().map(first).collect(), completion, file })
+        let Run { header, cases, completion, file, judges } = run;
+        let (header, completion, file, judges) = (header.clone(), completion.clone(), file.clone(), judges.clone());
+        Cow::Owned(Run { header, cases: cases.iter().map(first).collect(), completion, file, judges })
     }
 }
 

@@ -9,6 +9,7 @@ use super::policy::{MetricPolicy, Percentile, Policy, SlicePolicy};
 use super::settings::{BreaksSetting, FailOrWarn, InconclusiveSetting, ModeSetting};
 use super::trials::TrialsRule;
 use crate::domain::{Direction, MetricSpec, PolicyChange, ScoreKind};
+use crate::stats::JudgeRates;
 use crate::suite::Block;
 
 /// What a setting that is not there is called.
@@ -236,6 +237,10 @@ impl List<'_> {
             self.say(&at("trials"), old.trials.word(), new.trials.word(), new.trials != TrialsRule::All);
         }
         self.limit(&at("pass_rate/min"), old.pass_rate, new.pass_rate, Stricter::More);
+        if old.calibration != new.calibration {
+            let words = |rates: Option<JudgeRates>| rates.map_or_else(|| NONE.to_owned(), rates_of);
+            self.say(&at("pass_rate/calibration"), words(old.calibration), words(new.calibration), true);
+        }
         self.limit(&at("case_min"), old.case_min, new.case_min, Stricter::More);
         self.limit(&at("case_max"), old.case_max, new.case_max, Stricter::Less);
         self.percentile(&at("percentile"), old.percentile, new.percentile);
@@ -343,6 +348,11 @@ fn short(text: &str) -> String {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
         None => text.to_owned(),
     }
+}
+
+fn rates_of(rates: JudgeRates) -> String {
+    let JudgeRates { sensitivity, good, specificity, bad } = rates;
+    format!("{:.3} of {good} good and {:.3} of {bad} bad ones told", sensitivity, specificity)
 }
 
 fn scale(kind: ScoreKind) -> String {

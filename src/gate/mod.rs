@@ -16,6 +16,7 @@ mod check;
 mod comparable;
 mod concurrent;
 mod confirm;
+mod duels;
 mod estimate;
 mod explain;
 mod failed;

@@ -2,6 +2,7 @@
 
 use super::BaselineState;
 use super::asked::{BaselineMode, Missing};
+use super::comparable::other_judges;
 use super::must_pass::{ATTEMPTS, selected, value_passes};
 use super::not_worse::Compared;
 use super::policy::MetricPolicy;
@@ -33,6 +34,7 @@ pub(crate) fn all(
     notes.extend(cases(scene));
     notes.extend(looks.map(followed));
     notes.extend(trials(scene, compared));
+    notes.extend(super::duels::notes(scene));
     notes.extend(detectable(findings));
     notes.extend(composition(scene, compared));
     notes.extend(of_slices(scene, compared, slices));
@@ -179,6 +181,9 @@ fn of_baseline(scene: &Scene<'_>, findings: &[Finding]) -> Vec<String> {
         .collect();
     changed.dedup();
     notes.extend(changed.into_iter().map(|phrase| format!("not comparable: {phrase}")));
+    notes.extend(
+        other_judges(scene.run, reference.baseline).into_iter().map(|change| format!("not comparable: {change}")),
+    );
     let unknown: Vec<&str> = scene
         .metrics
         .iter()

@@ -19,6 +19,7 @@ use super::trials::TrialsRule;
 use super::trust::TrustPolicy;
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, MetricName, MetricSpec, ScoreKind};
+use crate::stats::JudgeRates;
 use crate::suite::{Block, Draft};
 
 /// Runs that a comparison uses where the suite does not say (statistics §1.5).
@@ -108,6 +109,8 @@ pub(crate) struct MetricPolicy {
     pub(crate) mode: ModeSetting,
     pub(crate) trials: TrialsRule,
     pub(crate) pass_rate: Option<f64>,
+    /// `pass_rate` is asked of the rate corrected by these.
+    pub(crate) calibration: Option<JudgeRates>,
     pub(crate) case_min: Option<f64>,
     pub(crate) case_max: Option<f64>,
     pub(crate) percentile: Option<Percentile>,
@@ -136,6 +139,7 @@ impl Default for MetricPolicy {
             mode: ModeSetting::Confident,
             trials: TrialsRule::Mean,
             pass_rate: None,
+            calibration: None,
             case_min: None,
             case_max: None,
             percentile: None,
@@ -383,6 +387,7 @@ impl MetricPolicy {
             mode: settings.mode.unwrap_or_default(),
             trials: checker.trials(&at, settings),
             pass_rate: settings.pass_rate.as_ref().and_then(|rate| rate.min),
+            calibration: checker.calibration(&at, settings.pass_rate.as_ref()),
             case_min: settings.case_min,
             case_max: settings.case_max,
             percentile: settings.percentile.as_ref().and_then(|percentile| {

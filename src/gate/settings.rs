@@ -178,6 +178,23 @@ pub(crate) struct ErrorsSettings {
 pub(crate) struct PassRateSettings {
     /// At least this share of the cases must pass, 0 to 1.
     pub min: Option<f64>,
+    /// How the judge did on cases that people labelled, as `judge calibrate` counts them: `min` is then asked of the pass rate corrected for
+    /// the judge's errors (Rogan and Gladen).
+    pub calibration: Option<CalibrationSettings>,
+}
+
+/// Labelled cases by what people and the judge said.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CalibrationSettings {
+    /// Both pass them.
+    pub both_pass: u64,
+    /// The judge passes them, people do not.
+    pub judge_only: u64,
+    /// People pass them, the judge does not.
+    pub people_only: u64,
+    /// Neither passes them.
+    pub both_fail: u64,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

@@ -15,12 +15,15 @@ use crate::domain::{
     Bound, CaseId, CaseRecord, Direction, MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, ScoreKind,
 };
 use crate::stats::{
-    CaseMean, Ratio, ThresholdMode, ThresholdState, clopper_pearson, cluster_means, mean_interval, threshold_state,
-    total, wilson,
+    CaseMean, JudgeRates, Ratio, ThresholdMode, ThresholdState, clopper_pearson, cluster_means, mean_interval,
+    rogan_gladen, threshold_state, total, wilson,
 };
 
 /// Fewer scored cases (or clusters) than this decide by the value itself.
 pub(crate) const FEWEST_FOR_AN_INTERVAL: usize = 20;
+
+/// The interval of a pass rate that is corrected for the judge's errors.
+const ROGAN_GLADEN: &str = "rogan_gladen";
 
 /// The interval of means that are no proportions.
 pub(crate) const HALL: &str = "hall_t";
@@ -103,6 +106,16 @@ pub(crate) struct Reading {
     pub(crate) interval: Option<(f64, f64)>,
     pub(crate) units: usize,
     pub(crate) method: &'static str,
+    /// The mean is a pass rate that is corrected for the judge's errors.
+    pub(crate) corrected: bool,
+}
+
+/// How a limit is to be read.
+#[derive(Clone, Copy)]
+pub(crate) struct How {
+    pub(crate) mode: ModeSetting,
+    /// Of the judge; the scores are passes then.
+    pub(crate) rates: Option<JudgeRates>,
 }
 
 /// Levels of the bounds: shown and "met"; "violated" (Bonferroni over the thresholds, statistics §11.4).
@@ -117,11 +130,22 @@ pub(crate) fn read(
     cases: &[(CaseMean, Option<usize>)],
     spec: &MetricSpec,
     bound: Required,
-    mode: ModeSetting,
+    how: How,
     levels: Levels,
 ) -> Option<Reading> {
-    let mean = total(cases.iter().map(|(mean, _)| mean))?;
-    let (shown, units, method) = interval(cases, spec, mode, levels.alpha);
+    let mode = how.mode;
+    let measured = total(cases.iter().map(|(mean, _)| mean))?;
+    let at = |alpha: f64| match how.rates {
+        None => {
+            let (found, units, method) = interval(cases, spec, mode, alpha);
+            Some((measured, found, units, method))
+        }
+        Some(rates) => {
+            let (mean, found, units) = corrected(measured, cases, rates, alpha)?;
+            Some((mean, Some(found), units, ROGAN_GLADEN))
+        }
+    };
+    let (mean, shown, units, method) = at(levels.alpha)?;
     let holds = bound.holds(mean);
     let by_value = match mode {
         ModeSetting::Point => true,
@@ -133,14 +157,32 @@ pub(crate) fn read(
         (true, true) => ThresholdState::Met,
         (true, false) => ThresholdState::Violated,
         (false, _) => {
-            let strict = interval(cases, spec, mode, levels.violated).0;
+            let strict = at(levels.violated)?.1;
             by_interval(mean, shown, strict, bound, mode, holds)
         }
     };
     // Of a few cases an interval is as narrow as chance has them alike; a proportion's allows for that, and so does who asks for it.
     let telling = !by_value || units >= FEWEST_FOR_AN_INTERVAL || method != HALL;
     let method = if by_value { "point" } else { method };
-    Some(Reading { state, mean, interval: shown.filter(|_| telling), units, method })
+    let corrected = how.rates.is_some();
+    Some(Reading { state, mean, interval: shown.filter(|_| telling), units, method, corrected })
+}
+
+/// A pass rate without the judge's errors, its bounds, and the number of units (statistics §18.3).
+fn corrected(
+    rate: Ratio,
+    cases: &[(CaseMean, Option<usize>)],
+    rates: JudgeRates,
+    alpha: f64,
+) -> Option<(Ratio, (f64, f64), usize)> {
+    // Digits beyond which nothing is known of a rate that is an estimate.
+    const DIGITS: f64 = 1e9;
+    let shares: Vec<f64> = cases.iter().map(|(mean, _)| mean.value()).collect();
+    let clusters: Vec<Option<usize>> = cases.iter().map(|(_, cluster)| *cluster).collect();
+    let units = cluster_means(&shares, &clusters).len();
+    let found = rogan_gladen(rate.value(), units as u64, rates, alpha)?;
+    let level = Ratio::decimal((found.level * DIGITS).round() / DIGITS)?;
+    Some((level, (found.lower, found.upper), units))
 }
 
 fn by_interval(
@@ -270,7 +312,9 @@ fn finding(
         finding.comparison.slice = asked.slice.map(str::to_owned);
         finding
     };
-    let as_is = read(&sample.scored, sample.spec, bound, rules.mode, levels);
+    let rates = rules.calibration.filter(|_| rule == RuleKind::PassRate);
+    let how = How { mode: rules.mode, rates };
+    let as_is = read(&sample.scored, sample.spec, bound, how, levels);
     let Some(reading) = as_is else {
         let finding = new(RuleVerdict::NotEvaluated, Reason::NoScores);
         return explain::no_scores(finding, scene, &sheet.troubles(metric));
@@ -279,7 +323,7 @@ fn finding(
     let (worst, best) = bound.extremes(sample.spec);
     let filled = |score: f64| {
         let cases = sample.filled(score)?;
-        Some(read(&cases, sample.spec, bound, rules.mode, levels)?.state)
+        Some(read(&cases, sample.spec, bound, how, levels)?.state)
     };
     let (worst, best) = match sample.missing.is_empty() {
         true => (Some(reading.state), Some(reading.state)),

@@ -84,6 +84,7 @@ impl NotSubmitted {
             | FailureKind::Auth
             | FailureKind::NotFound
             | FailureKind::BadRequest
+            | FailureKind::TooLong
             | FailureKind::Redirect
             | FailureKind::Filtered
             // It was not even sent.

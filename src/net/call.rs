@@ -87,6 +87,8 @@ pub struct Expected {
     pub cost: Option<Usd>,
     /// What it costs with a reply of one token; `None` where no price is known.
     pub least_cost: Option<Usd>,
+    /// What a server that read the whole prompt counts at least; 0: not known.
+    pub least_prompt: u64,
 }
 
 impl Expected {

@@ -32,6 +32,8 @@ pub(super) enum Meaning {
     Settings,
     /// This request is wrong.
     Request,
+    /// This request is longer than the model's context, or than the account may send at once.
+    TooLong,
     Filtered,
     Redirected,
 }
@@ -48,6 +50,7 @@ impl Meaning {
             Self::NotFound => (FailureKind::NotFound, RetryClass::Endpoint),
             Self::Settings => (FailureKind::BadRequest, RetryClass::Endpoint),
             Self::Request => (FailureKind::BadRequest, RetryClass::Case),
+            Self::TooLong => (FailureKind::TooLong, RetryClass::Case),
             Self::Filtered => (FailureKind::Filtered, RetryClass::Case),
             Self::Redirected => (FailureKind::Redirect, RetryClass::Case),
         }
@@ -60,6 +63,9 @@ impl Meaning {
             Self::Auth => Some("check the key and its permissions"),
             Self::NotFound => Some("check the address and the name of the model"),
             Self::Settings => Some("change the model's settings in the suite"),
+            Self::TooLong => {
+                Some("it is too long for the model: shorten what is sent, or use a model with a larger context")
+            }
             Self::RateLimited
             | Self::Overloaded
             | Self::TimedOut
@@ -125,6 +131,7 @@ fn complaint(meaning: Meaning, status: u16, said: &ErrorBody, hint: &RateHint) -
         | Meaning::NotFound
         | Meaning::Settings
         | Meaning::Request
+        | Meaning::TooLong
         | Meaning::Filtered
         | Meaning::Redirected => None,
     }

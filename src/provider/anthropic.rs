@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use super::batch::AnthropicBatches;
 use super::credentials::KeyForm;
 use super::service::{Form, Service, ServiceSettings, given};
+use super::structured::Structured;
 use super::{Built, ChatApi, ChatReply, ChatRequest, Kind, Role};
 use crate::diagnostic::Diagnostics;
 use crate::domain::Env;
@@ -35,7 +36,8 @@ const FORM: Form = Form {
     whole_reply: &["stream", "messages", "system", "tools", "tool_choice"],
     placed: &[("model", ""), ("temperature", ""), ("top_p", ""), ("max_tokens", "")],
     dialect: |_| Dialect::Anthropic,
-    batches: |url, access, patience| Arc::new(AnthropicBatches::new(url, access, patience)),
+    batches: Some(|url, access, patience| Arc::new(AnthropicBatches::new(url, access, patience))),
+    structured: false,
 };
 
 /// The API requires a bound. Enough for any verdict or answer of these suites; only what is written is paid for.
@@ -61,6 +63,11 @@ struct Anthropic(Service);
 fn build(block: &Block, env: &Env, diagnostics: &mut Diagnostics) -> Option<Built> {
     let Draft { settings, sound } = block.draft::<AnthropicSettings>(diagnostics)?;
     let AnthropicSettings { service, temperature, top_p } = settings;
+    if service.structured == Some(Structured::JsonObject) {
+        let message = "`structured: json_object` is not known for `anthropic`: it has schemas (`json_schema`) only";
+        diagnostics.push(block.problem("/structured", "structured", message));
+        return None;
+    }
     let parameters = given([
         ("max_tokens", Some(service.max_tokens.map_or(MAX_TOKENS, NonZeroU32::get).into())),
         ("temperature", temperature.map(Value::from)),
@@ -93,6 +100,12 @@ impl Anthropic {
         }
         body.insert("messages".to_owned(), Value::Array(messages));
         body.extend(self.0.parameters.clone());
+        if let (Some(_), Some(form)) = (self.0.shape, &request.form) {
+            let config = body.entry("output_config").or_insert_with(|| json!({}));
+            if let Value::Object(config) = config {
+                config.entry("format").or_insert_with(|| json!({"type": "json_schema", "schema": form.schema}));
+            }
+        }
         Value::Object(body)
     }
 }
@@ -102,7 +115,7 @@ impl ChatApi for Anthropic {
         self.0.call(request, &self.body(request))
     }
 
-    fn read(&self, response: &Response) -> Result<ChatReply, Rejection> {
+    fn read(&self, _: &Call, response: &Response) -> Result<ChatReply, Rejection> {
         reply::read(response, &self.0.shown, self.0.price)
     }
 

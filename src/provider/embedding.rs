@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::batch::OpenAiBatches;
 use super::credentials::KeyForm;
 use super::openai::dialect;
 use super::price::Price;
@@ -89,7 +88,8 @@ const FORM: Form = Form {
     whole_reply: &["encoding_format", "stream"],
     placed: &[("model", ""), ("dimensions", ""), ("input", "the texts are put there")],
     dialect,
-    batches: |url, access, patience| Arc::new(OpenAiBatches::new(url, access, patience)),
+    batches: None,
+    structured: false,
 };
 
 /// Texts in one request where the suite does not say.
@@ -148,6 +148,7 @@ fn build(block: &Block, env: &Env, diagnostics: &mut Diagnostics) -> Option<Buil
         timeout: settings.timeout,
         headers: settings.headers,
         extra: settings.extra,
+        structured: None,
         price: settings.price.map(|price| Price::of_input(price.input)),
         mode: None,
         batch: None,
@@ -178,6 +179,7 @@ impl EmbeddingApi for OpenAiEmbeddings {
             purpose: Purpose::Embedding,
             deadlines: request.deadlines,
             what: request.what.clone(),
+            form: None,
         };
         self.0.call(&asked, &Value::Object(body))
     }

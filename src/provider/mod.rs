@@ -8,16 +8,24 @@
 //! name. A model whose credentials are missing is found before the first call, and credentials go to the model's address only.
 
 mod anthropic;
+mod azure_openai;
 mod batch;
 mod credentials;
 mod embedding;
+mod gemini;
 mod headers;
 mod openai;
+mod openai_responses;
 mod price;
+mod prompt_size;
+mod reasoning;
 mod reply;
 mod service;
+mod structured;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,6 +37,7 @@ use crate::suite::Block;
 
 pub use embedding::{Embedder, EmbeddingApi, EmbeddingKind, EmbeddingReply, EmbeddingRequest};
 pub(crate) use headers::Headers;
+pub use structured::ReplyForm;
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +63,8 @@ pub struct ChatRequest {
     pub deadlines: Deadlines,
     /// For messages to people: `faithfulness of case q17`.
     pub what: String,
+    /// Of a reply that is asked for in JSON; the service holds it to the form where it can and the suite wants it.
+    pub form: Option<ReplyForm>,
 }
 
 /// A complete reply.
@@ -62,7 +73,7 @@ pub struct ChatReply {
     /// May be empty: the model had its say and said nothing.
     pub text: String,
     pub usage: Usage,
-    /// `None` without a `price` in the suite, or where the server counted no tokens.
+    /// `None` without a `price` in the suite or in the answer, or where the server counted no tokens.
     pub cost: Option<Usd>,
     /// The model's name as the server returned it.
     pub model: Option<String>,
@@ -73,8 +84,8 @@ pub struct ChatReply {
 pub trait ChatApi: Send + Sync {
     fn call(&self, request: &ChatRequest) -> Call;
     /// # Errors
-    /// Anything that is not a complete reply with text; a reply that was paid for has the class `Unusable`, with its text in `raw`.
-    fn read(&self, response: &Response) -> Result<ChatReply, Rejection>;
+    /// Anything that is not a complete reply to `call` with text; a reply that was paid for has the class `Unusable`, with its text in `raw`.
+    fn read(&self, call: &Call, response: &Response) -> Result<ChatReply, Rejection>;
     /// True where calls of judges may wait for a batch (`mode: batch`).
     fn batches(&self) -> bool {
         false
@@ -107,7 +118,7 @@ pub struct Kind {
     pub build: fn(&Block, &Env, &mut Diagnostics) -> Option<Built>,
 }
 
-const KINDS: [Kind; 2] = [openai::KIND, anthropic::KIND];
+const KINDS: [Kind; 5] = [openai::KIND, openai_responses::KIND, azure_openai::KIND, anthropic::KIND, gemini::KIND];
 
 /// Every provider.
 pub fn kinds() -> &'static [Kind] {

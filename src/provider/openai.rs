@@ -2,6 +2,7 @@
 
 mod reply;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -11,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::batch::OpenAiBatches;
 use super::credentials::KeyForm;
 use super::service::{Form, Service, ServiceSettings, given};
-use super::{Built, ChatApi, ChatReply, ChatRequest, Kind, Role};
+use super::{Built, ChatApi, ChatReply, ChatRequest, Kind, Role, reasoning};
 use crate::diagnostic::Diagnostics;
 use crate::domain::Env;
 use crate::net::{Call, Dialect, Rejection, Response};
@@ -30,18 +31,23 @@ const FORM: Form = Form {
     path: &["/chat/completions"],
     key: KeyForm { header: "Authorization", before: "Bearer ", variable: "OPENAI_API_KEY" },
     headers: &[],
-    whole_reply: &["stream", "n", "messages", "tools"],
-    placed: &[
-        ("model", ""),
-        ("temperature", ""),
-        ("top_p", ""),
-        ("seed", ""),
-        ("max_tokens", ""),
-        ("max_completion_tokens", "write `max_tokens` and `max_tokens_field: max_completion_tokens` beside `model`"),
-    ],
+    whole_reply: WHOLE_REPLY,
+    placed: PLACED,
     dialect,
-    batches: |url, access, patience| Arc::new(OpenAiBatches::new(url, access, patience)),
+    batches: Some(|url, access, patience| Arc::new(OpenAiBatches::new(url, "/chat/completions", access, patience))),
+    structured: true,
 };
+
+/// What `extra` may not hold, of chat completions wherever they are.
+pub(super) const WHOLE_REPLY: &[&str] = &["stream", "n", "messages", "tools"];
+pub(super) const PLACED: &[(&str, &str)] = &[
+    ("model", ""),
+    ("temperature", ""),
+    ("top_p", ""),
+    ("seed", ""),
+    ("max_tokens", ""),
+    ("max_completion_tokens", "write `max_tokens` and `max_tokens_field: max_completion_tokens` beside `model`"),
+];
 
 /// A model behind OpenAI's chat completions, or any service compatible with them. `base_url` is without `/chat/completions` (default:
 /// https://api.openai.com/v1), and `api_key` defaults to OPENAI_API_KEY.
@@ -50,43 +56,65 @@ const FORM: Form = Form {
 struct OpenAiSettings {
     #[serde(flatten)]
     service: ServiceSettings,
+    #[serde(flatten)]
+    sampling: Sampling,
+    /// Whether a prompt of which the service counts fewer tokens than it can have is an error: it was cut in silence, as Ollama does
+    /// (default: true, except at OpenAI's own address, which never cuts).
+    check_prompt: Option<bool>,
+}
+
+/// The settings of every service of chat completions.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Sampling {
     /// Randomness; not sent unless it is given.
     #[schemars(range(min = 0.0, max = 2.0))]
-    temperature: Option<f64>,
+    pub(super) temperature: Option<f64>,
     /// Share of the probability mass that is sampled from; not sent unless it is given.
     #[schemars(range(min = 0.0, max = 1.0))]
-    top_p: Option<f64>,
+    pub(super) top_p: Option<f64>,
     /// A seed, for services that honour one.
     seed: Option<i64>,
-    /// How the service calls `max_tokens` (default: `max_completion_tokens` for OpenAI's own address, else `max_tokens`).
+    /// How the service calls `max_tokens` (default: `max_completion_tokens` for OpenAI's own address and today's of Azure, else `max_tokens`).
     max_tokens_field: Option<MaxTokensField>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum MaxTokensField {
+pub(super) enum MaxTokensField {
     MaxTokens,
     MaxCompletionTokens,
 }
 
-struct OpenAi(Service);
+impl Sampling {
+    /// What is sent of it, in this order; `field` is what the service calls `max_tokens` where nothing is said.
+    pub(super) fn parameters(&self, max_tokens: Option<NonZeroU32>, field: MaxTokensField) -> Map<String, Value> {
+        let name = match self.max_tokens_field.unwrap_or(field) {
+            MaxTokensField::MaxTokens => "max_tokens",
+            MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
+        };
+        given([
+            ("temperature", self.temperature.map(Value::from)),
+            ("top_p", self.top_p.map(Value::from)),
+            ("seed", self.seed.map(Value::from)),
+            (name, max_tokens.map(|tokens| tokens.get().into())),
+        ])
+    }
+}
+
+/// Chat completions, whoever offers them.
+pub(super) struct OpenAi(pub(super) Service);
 
 fn build(block: &Block, env: &Env, diagnostics: &mut Diagnostics) -> Option<Built> {
     let Draft { settings, sound } = block.draft::<OpenAiSettings>(diagnostics)?;
-    let OpenAiSettings { service, temperature, top_p, seed, max_tokens_field } = settings;
+    let OpenAiSettings { service, sampling, check_prompt } = settings;
     let own_address = service.base_url.as_deref().is_none_or(|base| base == FORM.base);
-    let max_tokens = match max_tokens_field {
-        Some(MaxTokensField::MaxCompletionTokens) => "max_completion_tokens",
-        None if own_address => "max_completion_tokens",
-        Some(MaxTokensField::MaxTokens) | None => "max_tokens",
-    };
-    let parameters = given([
-        ("temperature", temperature.map(Value::from)),
-        ("top_p", top_p.map(Value::from)),
-        ("seed", seed.map(Value::from)),
-        (max_tokens, service.max_tokens.map(|tokens| tokens.get().into())),
-    ]);
-    let ready = FORM.ready(block, (service, sound), parameters, env, diagnostics)?;
+    let field = if own_address { MaxTokensField::MaxCompletionTokens } else { MaxTokensField::MaxTokens };
+    if own_address {
+        reasoning::warn(block, &service, (sampling.temperature, sampling.top_p), diagnostics);
+    }
+    let parameters = sampling.parameters(service.max_tokens, field);
+    let mut ready = FORM.ready(block, (service, sound), parameters, env, diagnostics)?;
+    ready.service.counted = check_prompt.unwrap_or(!own_address);
     Some(ready.built(block, OpenAi))
 }
 
@@ -98,7 +126,7 @@ pub(super) fn dialect(host: &str) -> Dialect {
         Dialect::Gemini
     } else if host == "api.anthropic.com" {
         Dialect::Anthropic
-    } else if host.ends_with(".openai.azure.com") {
+    } else if super::azure_openai::is_azure(host) {
         Dialect::AzureOpenAi
     } else {
         Dialect::OpenAi
@@ -123,6 +151,9 @@ impl OpenAi {
         body.insert("model".to_owned(), Value::from(self.0.model.as_str()));
         body.insert("messages".to_owned(), Value::Array(messages));
         body.extend(self.0.parameters.clone());
+        if let (Some(shape), Some(form)) = (self.0.shape, &request.form) {
+            body.entry("response_format").or_insert_with(|| shape.of_chat(form));
+        }
         Value::Object(body)
     }
 }
@@ -132,8 +163,9 @@ impl ChatApi for OpenAi {
         self.0.call(request, &self.body(request))
     }
 
-    fn read(&self, response: &Response) -> Result<ChatReply, Rejection> {
-        reply::read(response, self.0.dialect, &self.0.shown, self.0.price)
+    fn read(&self, call: &Call, response: &Response) -> Result<ChatReply, Rejection> {
+        let reply = reply::read(response, self.0.dialect, &self.0.shown, self.0.price)?;
+        self.0.whole(call, reply)
     }
 
     fn batches(&self) -> bool {

@@ -50,7 +50,7 @@ pub(super) fn expected(bytes: usize, most: Option<u64>, price: Option<Price>, ro
     };
     let cost = |usage: Usage| price.and_then(|price| price.of(usage, tariff));
     let least_cost = cost(Usage { completion_tokens: 1, ..usage });
-    Expected { prompt_tokens, completion_tokens: most, cost: cost(usage), least_cost }
+    Expected { prompt_tokens, completion_tokens: most, cost: cost(usage), least_cost, least_prompt: 0 }
 }
 
 impl Price {

@@ -195,6 +195,7 @@ pub(super) fn blank() -> Sample {
             date: None,
             by: None,
             trials: 1,
+            ..BaselineRun::default()
         }],
         anchor: None,
         base: None,

@@ -218,6 +218,9 @@ pub fn remedy(kind: FailureKind) -> Option<&'static str> {
         FailureKind::Auth => "check the key and its permissions",
         FailureKind::NotFound => "check the address, the model's name and the deployment",
         FailureKind::Server | FailureKind::Truncated => "run again; what was paid for is kept",
+        FailureKind::TooLong => {
+            "shorten what these cases send (fewer or shorter contexts), or use a model with a larger context"
+        }
         FailureKind::Malformed => "check the suite's `answer` and `contexts` paths against a real reply",
         FailureKind::Empty => "look why the answer is empty",
         FailureKind::Filtered => "look which text the content filter stopped",

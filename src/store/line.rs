@@ -94,6 +94,9 @@ pub struct ScoreLine {
     pub reason: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub repaired: bool,
+    /// The judge's model as its service named it in the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// What a reader must know of the score (`speaks_to_the_judge`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
@@ -170,6 +173,7 @@ impl From<&Score> for ScoreLine {
                 passed: reading.passed,
                 reason: reading.reason.clone(),
                 repaired: reading.repaired,
+                model: reading.model.as_deref().map(str::to_owned),
                 flags: reading.flags.iter().map(ToString::to_string).collect(),
                 ..line
             },

@@ -13,6 +13,8 @@ use crate::domain::{CaseRecord, Cell, Completion, Place, Run, RunHeader, ScoreKi
 
 /// Room is made for at most so many trials before they come: a file may say anything.
 const TRIALS_AT_ONCE: u32 = 16;
+/// Models of a metric's judges that are kept: a file may say anything.
+const JUDGES: usize = 16;
 /// The same for cases.
 const CASES_AT_ONCE: usize = 1 << 16;
 
@@ -55,6 +57,7 @@ impl RunBuilder {
             if slot.replace(cell(score, kind)?).is_some() {
                 return Err(format!("metric `{}` stands twice in one outcome", score.metric));
             }
+            self.note_judge(at, score.model.as_deref());
         }
         let answer = line.answer.as_ref();
         let record = TrialRecord {
@@ -89,6 +92,17 @@ impl RunBuilder {
         }
         case.trials.push(record);
         Ok(())
+    }
+
+    /// Keeps who judged. Nearly every line names the one that is known.
+    fn note_judge(&mut self, at: usize, model: Option<&str>) {
+        let (Some(model), Some(metric)) = (model, self.run.header.metrics.get(at)) else { return };
+        let known = self.run.judges.entry(metric.name.clone()).or_default();
+        for name in model.split(", ") {
+            if known.len() < JUDGES && !known.contains(name) {
+                known.insert(name.into());
+            }
+        }
     }
 
     /// The case of that id under that target, a new one if there is none yet.

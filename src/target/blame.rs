@@ -21,6 +21,7 @@ pub(super) fn blame(failure: Failure) -> Failure {
         | FailureKind::NotFound
         | FailureKind::Server
         | FailureKind::BadRequest
+        | FailureKind::TooLong
         | FailureKind::Redirect
         | FailureKind::Malformed
         | FailureKind::Empty

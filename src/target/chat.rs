@@ -93,8 +93,8 @@ impl OneCall for Chat {
         Ok(call)
     }
 
-    fn read(&self, case: &Case, _: &Call, response: &Response) -> Result<Answer, Rejection> {
-        let reply = self.model.chat.read(response)?;
+    fn read(&self, case: &Case, call: &Call, response: &Response) -> Result<Answer, Rejection> {
+        let reply = self.model.chat.read(call, response)?;
         let contexts = if self.shows_contexts() { case.contexts.clone() } else { Vec::new() };
         Ok(Answer { text: reply.text, contexts, usage: reply.usage, cost: reply.cost, ..Answer::default() })
     }
@@ -119,6 +119,7 @@ impl Chat {
             purpose: Purpose::Target,
             deadlines: self.deadlines,
             what: format!("answer to case {}", case.id),
+            form: None,
         })
     }
 }

@@ -65,6 +65,7 @@ mod process;
 mod programs;
 #[path = "support/proposal.rs"]
 mod proposal;
+mod providers;
 mod quickstart;
 #[path = "support/raw_server.rs"]
 mod raw_server;

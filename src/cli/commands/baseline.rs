@@ -216,7 +216,7 @@ fn take(run: &Run, results: &Path, (to, suite): (Option<&str>, &Suite), env: &En
 fn newest(run: &Run, results: &Path, env: &Env) -> Result<Baseline, Failed> {
     let texts = Texts::open(results)?;
     let by = env.get("GITHUB_ACTOR").or_else(|| env.get("BUILD_REQUESTEDFOR")).or_else(|| env.get("GITLAB_USER_LOGIN"));
-    let accepted = BaselineRun { by: by.map(str::to_owned), ..BaselineRun::of(&run.header) };
+    let accepted = BaselineRun { by: by.map(str::to_owned), ..BaselineRun::of(run) };
     Ok(accept(run, accepted, Some(&texts))?)
 }
 

@@ -5,7 +5,7 @@ use super::form::{CODE, Form};
 use super::guard::flags;
 use super::prompt::{Template, contexts_of, shown};
 use super::reading::JudgeReading;
-use super::talk::{Asking, Question, REPAIR, Talk, Took};
+use super::talk::{Asking, Question, REPAIR, Talk, Took, given_by};
 use crate::domain::{Digest, Direction, Failure, Measurement, Reading, ScoreKind};
 use crate::net::{BoxFuture, Transport};
 use crate::provider::{Message, Role};
@@ -77,8 +77,8 @@ impl Judge {
                 }
             }
         };
-        let Took { spent, attempts, repairs } = took;
-        Asked { measurement, spent, attempts, repairs }
+        let Took { spent, attempts, repairs, models } = took;
+        Asked { measurement: given_by(measurement, &models), spent, attempts, repairs }
     }
 
     /// What needs no call.

@@ -36,6 +36,7 @@ mod response_relevancy;
 mod rival;
 mod rubric;
 mod settings;
+mod shape;
 mod sheet;
 mod steps;
 mod talk;
@@ -48,7 +49,7 @@ use super::Kind;
 pub use guard::{CONTEXT_SPEAKS_TO_THE_JUDGE, SPEAKS_TO_THE_JUDGE};
 pub(super) use pack::may_do_better_alone;
 pub use panel::JUDGES_DISAGREE;
-pub use reading::{Contract, JudgeReading, Lenient, Unusable, Why, read, read_list};
+pub use reading::{Contract, Grade, JudgeReading, Lenient, Unusable, Why, read, read_list, read_pack};
 pub(super) use settings::embedder;
 
 pub(super) const KINDS: &[Kind] = &[

@@ -4,7 +4,8 @@
 //! order of the data set's, and the same for the same texts. Whatever is not exactly one verdict on an item is asked alone, as if there
 //! were no packs. A subject with a text that speaks to the judge never shares a request: what it says might move its neighbours.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join_all;
 
@@ -14,9 +15,10 @@ use super::form::{Form, YES_OR_NO};
 use super::guard::{code, copied, speaks_to_the_judge};
 use super::prompt::{fill, shown};
 use super::reading::{Grade, JudgeReading, read_pack};
-use super::talk::Asking;
+use super::shape::pack_form;
+use super::talk::{Asking, answered_as, given_by};
 use crate::domain::{Digest, FailureKind, Measurement, Side, Spent};
-use crate::net::{Purpose, Rejection, Response, Transport, exchange};
+use crate::net::{Call, Purpose, Rejection, Response, Transport, exchange};
 use crate::provider::{ChatRequest, Message, Role};
 
 const PACK: &str = include_str!("prompts/pack.txt");
@@ -33,6 +35,9 @@ struct Item<'a> {
     code: String,
     subject: Subject<'a>,
 }
+
+/// What a reply says of each item, what it took, and whose it is.
+type PackRead = (Vec<Option<JudgeReading>>, Spent, Option<Arc<str>>);
 
 /// What became of a pack, parallel to its items.
 struct Packed {
@@ -132,25 +137,26 @@ impl Judge {
             purpose: Purpose::Judge,
             deadlines: self.talk.deadlines,
             what: self.pack_name(items),
+            form: Some(pack_form(grade)),
         };
         let call = self.talk.model.chat.call(&request);
-        let seen = Mutex::new(Spent::default());
+        let seen = Mutex::new((Spent::default(), BTreeSet::new()));
         let result = exchange(transport, &call, |response| {
-            let read = self.look_at_pack(items, grade, response);
-            let spent = match &read {
-                Ok((_, spent)) => *spent,
-                Err(rejection) => rejection.spent,
+            let read = self.look_at_pack((items, grade), &call, response);
+            let now = match &read {
+                Ok((_, spent, model)) => (*spent, model.iter().cloned().collect()),
+                Err(rejection) => (rejection.spent, BTreeSet::new()),
             };
-            *seen.lock().unwrap_or_else(PoisonError::into_inner) = spent;
-            read
+            *seen.lock().unwrap_or_else(PoisonError::into_inner) = now;
+            read.map(|(said, spent, _)| (said, spent))
         })
         .await;
-        let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (seen, models) = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
         match result {
             Ok((said, receipt)) => {
                 let spent = if receipt.cached { Spent::default() } else { seen };
                 let measured = |(item, said): (&Item<'_>, Option<JudgeReading>)| {
-                    said.map(|said| self.measured(item.subject, said, false))
+                    said.map(|said| given_by(self.measured(item.subject, said, false), &models))
                 };
                 Packed { told: items.iter().zip(said).map(measured).collect(), spent, attempts: receipt.attempts }
             }
@@ -165,11 +171,11 @@ impl Judge {
     /// Every complete reply is paid for and kept, whatever it says: what it does not say is asked alone, in a later run too.
     fn look_at_pack(
         &self,
-        items: &[Item<'_>],
-        grade: &Grade,
+        (items, grade): (&[Item<'_>], &Grade),
+        call: &Call,
         response: &Response,
-    ) -> Result<(Vec<Option<JudgeReading>>, Spent), Rejection> {
-        let reply = self.talk.model.chat.read(response)?;
+    ) -> Result<PackRead, Rejection> {
+        let reply = self.talk.model.chat.read(call, response)?;
         let codes: Vec<String> = items.iter().map(|item| item.code.clone()).collect();
         let said = match read_pack(grade, &reply.text, &codes) {
             Err(_) => vec![None; items.len()],
@@ -179,7 +185,7 @@ impl Judge {
                 .map(|(item, said)| said.ok().filter(|said| !copied(said, &reply.text, shown(item.subject))))
                 .collect(),
         };
-        Ok((said, Spent { usage: reply.usage, cost: reply.cost }))
+        Ok((said, Spent { usage: reply.usage, cost: reply.cost }, answered_as(&reply)))
     }
 
     /// `None` where this judge's verdicts cannot stand side by side.
@@ -239,6 +245,7 @@ pub(in crate::evaluator) fn may_do_better_alone(kind: FailureKind) -> bool {
         FailureKind::Timeout
         | FailureKind::Truncated
         | FailureKind::BadRequest
+        | FailureKind::TooLong
         | FailureKind::Malformed
         | FailureKind::Empty
         | FailureKind::Filtered

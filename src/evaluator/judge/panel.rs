@@ -1,5 +1,6 @@
 //! Several models judge the same answer. Each of them counts once; one that fails is an error of the panel, not a vote.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -78,6 +79,12 @@ impl Panel {
             .map(|mut reading| {
                 reading.reason = Some(told(&readings, agree));
                 reading.repaired = readings.iter().any(|(_, one)| one.repaired);
+                let models: BTreeSet<&str> = readings
+                    .iter()
+                    .filter_map(|(_, one)| one.model.as_deref())
+                    .flat_map(|names| names.split(", "))
+                    .collect();
+                reading.model = (!models.is_empty()).then(|| models.into_iter().collect::<Vec<_>>().join(", ").into());
                 for flag in readings.iter().flat_map(|(_, one)| &one.flags) {
                     if !reading.flags.contains(flag) {
                         reading.flags.push(Arc::clone(flag));

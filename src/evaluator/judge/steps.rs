@@ -12,10 +12,12 @@ use super::form::{Form, YES_OR_NO};
 use super::guard::{code, flags};
 use super::pack::pack_demand;
 use super::reading::{Grade, JudgeReading, Unusable, Why, read_list, read_pack};
+use super::shape::{list_form, pack_form};
 use super::sheet::Sheet;
-use super::talk::{Asking, Question, Talk, Took};
+use super::talk::{Asking, Question, Talk, Took, given_by};
 use crate::domain::{Digest, Failure, FailureKind, Measurement, Reading, ScoreKind};
 use crate::net::{BoxFuture, Transport};
+use crate::provider::{Message, ReplyForm};
 
 const LIST: &str = include_str!("prompts/contract_list.txt");
 const ITEMS: &str = include_str!("prompts/items.txt");
@@ -62,7 +64,7 @@ impl Stepped {
             repaired: Mutex::default(),
         };
         let found = self.steps.find(&talk).await;
-        let (took, repaired) = (*talk.took(), *talk.repaired.lock().unwrap_or_else(PoisonError::into_inner));
+        let (took, repaired) = (talk.took().clone(), *talk.repaired.lock().unwrap_or_else(PoisonError::into_inner));
         let measurement = match found {
             Ok(found) => finish(self.reading(found.value).map(|mut reading| {
                 reading.reason = found.reason;
@@ -72,8 +74,8 @@ impl Stepped {
             })),
             Err(stop) => *stop,
         };
-        let Took { spent, attempts, repairs } = took;
-        Asked { measurement, spent, attempts, repairs }
+        let Took { spent, attempts, repairs, models } = took;
+        Asked { measurement: given_by(measurement, &models), spent, attempts, repairs }
     }
 
     fn reading(&self, value: f64) -> Result<Reading, Failure> {
@@ -108,13 +110,14 @@ impl Conversation<'_> {
         sum.spent += took.spent;
         sum.attempts = sum.attempts.saturating_add(took.attempts);
         sum.repairs = sum.repairs.saturating_add(took.repairs);
+        sum.models.extend(took.models);
         *self.repaired.lock().unwrap_or_else(PoisonError::into_inner) |= repaired;
     }
 
     /// A list of texts.
     pub(super) async fn list(&self, sheet: Sheet<'_>) -> Result<Vec<String>, Stop> {
         let demand = LIST.trim_end();
-        self.ask((sheet.messages(demand), demand), &read_list).await
+        self.ask((sheet.messages(demand), demand, list_form()), &read_list).await
     }
 
     /// One verdict in `form`.
@@ -150,12 +153,12 @@ impl Conversation<'_> {
         let read = |reply: &str| -> Result<Vec<JudgeReading>, Unusable> {
             read_pack(&grade, reply, &codes)?.into_iter().collect()
         };
-        self.ask((sheet.messages(&demand), &demand), &read).await
+        self.ask((sheet.messages(&demand), &demand, pack_form(&grade)), &read).await
     }
 
     async fn ask<T: Send>(
         &self,
-        question: (Vec<crate::provider::Message>, &str),
+        question: (Vec<Message>, &str, ReplyForm),
         read: &(dyn Fn(&str) -> Result<T, Unusable> + Send + Sync),
     ) -> Result<T, Stop> {
         let mut took = Took::default();
@@ -172,7 +175,7 @@ impl Conversation<'_> {
         };
         let what = format!("{} of case {}", self.talk.metric, self.subject.case.id);
         let embedded = space.embed(texts, &what, self.transport).await;
-        let took = Took { spent: embedded.spent, attempts: embedded.attempts, repairs: 0 };
+        let took = Took { spent: embedded.spent, attempts: embedded.attempts, ..Took::default() };
         self.note(took, false);
         embedded.vectors.map_err(|failure| Box::new(Measurement::Error(failure)))
     }

@@ -3,7 +3,8 @@
 //! What a question shows and how its reply is read is its owner's; that every reply is paid for once, counted, and never a verdict
 //! where it is none, is here.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::Subject;
 use super::form::Form;
@@ -11,8 +12,8 @@ use super::guard::{code, copied, speaks_to_the_judge};
 use super::prompt::fill;
 use super::reading::{JudgeReading, Unusable, Why, read};
 use crate::domain::{Failure, FailureKind, Measurement, MetricName, RetryClass, Side, Spent};
-use crate::net::{Deadlines, Purpose, Rejection, Response, Route, Transport, exchange};
-use crate::provider::{ChatRequest, Message, Model, Role};
+use crate::net::{Call, Deadlines, Purpose, Rejection, Response, Route, Transport, exchange};
+use crate::provider::{ChatReply, ChatRequest, Message, Model, ReplyForm, Role};
 
 pub(super) const REPAIR: &str = include_str!("prompts/repair.txt");
 
@@ -35,11 +36,13 @@ pub(super) enum Asking {
 }
 
 /// What the calls of one measurement took together.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Took {
     pub spent: Spent,
     pub attempts: u32,
     pub repairs: u32,
+    /// Who gave the replies that count.
+    pub models: BTreeSet<Arc<str>>,
 }
 
 /// A question with one verdict.
@@ -59,6 +62,8 @@ struct Request<'a, T> {
     messages: Vec<Message>,
     read: &'a (dyn Fn(&str) -> Result<T, Unusable> + Send + Sync),
     asking: Asking,
+    /// Of a reply in JSON.
+    form: Option<ReplyForm>,
 }
 
 /// What one call came to.
@@ -69,6 +74,7 @@ struct Try<T> {
     spent: Spent,
     attempts: u32,
     cached: bool,
+    model: Option<Arc<str>>,
 }
 
 /// What the reader saw of the last response, usable or not: unusable replies are paid for too.
@@ -77,12 +83,14 @@ struct Seen {
     spent: Spent,
     /// How the response was rejected as a reply that says nothing usable.
     unusable: Option<(FailureKind, Why)>,
+    model: Option<Arc<str>>,
 }
 
 impl Took {
     fn add<T>(&mut self, one: &Try<T>) {
         self.spent += one.spent;
         self.attempts = self.attempts.saturating_add(one.attempts);
+        self.models.extend(one.model.clone().filter(|_| one.result.is_ok()));
     }
 }
 
@@ -107,7 +115,8 @@ impl Talk {
         };
         let sent = messages(&demand.text);
         let read = reader(demand.contract);
-        let first = self.once(Request { subject, messages: sent.clone(), read: &read, asking }, transport).await;
+        let first =
+            self.once(Request { subject, messages: sent.clone(), read: &read, asking, form: None }, transport).await;
         took.add(&first);
         let (failure, why) = match settled(subject, first) {
             Ok(Ok(said)) => return Ok((said, false)),
@@ -118,20 +127,22 @@ impl Talk {
         let again = if doubtful { form.coded(code(texts.iter().copied())) } else { form.demand() };
         let sent = [sent, repair(&failure, why, &again.text).to_vec()].concat();
         let read = reader(again.contract);
-        let request = Request { subject, messages: sent, read: &read, asking: Asking::Again };
+        let request = Request { subject, messages: sent, read: &read, asking: Asking::Again, form: None };
         self.second(request, failure, transport, took).await
     }
 
-    /// As [`verdict`](Self::verdict), for replies that hold more than one; `demand` says how to reply, and `read` reads it.
+    /// As [`verdict`](Self::verdict), for replies in JSON that hold more than one; `demand` says how to reply, as `form` does to the service,
+    /// and `read` reads it.
     pub(super) async fn ask<T: Send>(
         &self,
         subject: Subject<'_>,
-        (messages, demand): (Vec<Message>, &str),
+        (messages, demand, form): (Vec<Message>, &str, ReplyForm),
         read: &(dyn Fn(&str) -> Result<T, Unusable> + Send + Sync),
         transport: &dyn Transport,
         took: &mut Took,
     ) -> Result<(T, bool), Measurement> {
-        let request = Request { subject, messages: messages.clone(), read, asking: Asking::First };
+        let form = Some(form);
+        let request = Request { subject, messages: messages.clone(), read, asking: Asking::First, form: form.clone() };
         let first = self.once(request, transport).await;
         took.add(&first);
         let (failure, why) = match settled(subject, first) {
@@ -140,7 +151,7 @@ impl Talk {
             Err(measurement) => return Err(measurement),
         };
         let sent = [messages, repair(&failure, why, demand).to_vec()].concat();
-        let request = Request { subject, messages: sent, read, asking: Asking::Again };
+        let request = Request { subject, messages: sent, read, asking: Asking::Again, form };
         self.second(request, failure, transport, took).await
     }
 
@@ -162,13 +173,14 @@ impl Talk {
     }
 
     async fn once<T: Send>(&self, request: Request<'_, T>, transport: &dyn Transport) -> Try<T> {
-        let Request { subject, messages, read, asking } = request;
+        let Request { subject, messages, read, asking, form } = request;
         let asked = ChatRequest {
             messages,
             trial: subject.trial,
             purpose: Purpose::Judge,
             deadlines: self.deadlines,
             what: format!("{} of case {}", self.metric, subject.case.id),
+            form,
         };
         let mut call = self.model.chat.call(&asked);
         if asking == Asking::Again {
@@ -177,7 +189,7 @@ impl Talk {
         }
         let seen = Mutex::new(Seen::default());
         let result = exchange(transport, &call, |response| {
-            let (now, result) = self.look(read, response);
+            let (now, result) = self.look(read, &call, response);
             let spent = now.spent;
             *seen.lock().unwrap_or_else(PoisonError::into_inner) = now;
             result.map(|said| (said, spent))
@@ -188,14 +200,28 @@ impl Talk {
             Ok((said, receipt)) => {
                 // An answer from the ledger was paid for in an earlier run.
                 let spent = if receipt.cached { Spent::default() } else { seen.spent };
-                Try { result: Ok(said), why: None, spent, attempts: receipt.attempts, cached: receipt.cached }
+                Try {
+                    result: Ok(said),
+                    why: None,
+                    spent,
+                    attempts: receipt.attempts,
+                    cached: receipt.cached,
+                    model: seen.model,
+                }
             }
             Err(failure) => {
                 // What was seen last is what failed, unless a kept reply was read before a call that failed otherwise.
                 let known = seen.unusable.filter(|(kind, _)| *kind == failure.kind).map(|(_, why)| why);
                 let why = known.or_else(|| why_of(failure.kind));
                 let attempts = failure.attempts;
-                Try { result: Err(failure.on(Side::Infra)), why, spent: seen.spent, attempts, cached: false }
+                Try {
+                    result: Err(failure.on(Side::Infra)),
+                    why,
+                    spent: seen.spent,
+                    attempts,
+                    cached: false,
+                    model: None,
+                }
             }
         }
     }
@@ -204,19 +230,21 @@ impl Talk {
     fn look<T>(
         &self,
         read: &(dyn Fn(&str) -> Result<T, Unusable> + Send + Sync),
+        call: &Call,
         response: &Response,
     ) -> (Seen, Result<T, Rejection>) {
-        let reply = match self.model.chat.read(response) {
+        let reply = match self.model.chat.read(call, response) {
             Ok(reply) => reply,
             Err(rejection) => {
-                let unusable =
-                    (rejection.class == RetryClass::Unusable).then(|| (rejection.kind, why_of_rejection(&rejection)));
-                return (Seen { spent: rejection.spent, unusable }, Err(rejection));
+                // A prompt that was cut would be cut again.
+                let is_reply = rejection.class == RetryClass::Unusable && rejection.kind != FailureKind::TooLong;
+                let unusable = is_reply.then(|| (rejection.kind, why_of_rejection(&rejection)));
+                return (Seen { spent: rejection.spent, unusable, model: None }, Err(rejection));
             }
         };
         let found = read(&reply.text);
         let unusable = found.as_ref().err().map(|unusable| (unusable.why.kind(), unusable.why));
-        let seen = Seen { spent: Spent { usage: reply.usage, cost: reply.cost }, unusable };
+        let seen = Seen { spent: Spent { usage: reply.usage, cost: reply.cost }, unusable, model: answered_as(&reply) };
         let result = found.map_err(|unusable| Rejection {
             raw: Some(reply.text.clone()),
             spent: seen.spent,
@@ -227,6 +255,25 @@ impl Talk {
             )
         });
         (seen, result)
+    }
+}
+
+/// The model as its service named it. A name from outside has an end.
+pub(super) fn answered_as(reply: &ChatReply) -> Option<Arc<str>> {
+    const LONGEST: usize = 100;
+    let name: String = reply.model.as_deref()?.trim().chars().take(LONGEST).collect();
+    (!name.is_empty()).then(|| name.into())
+}
+
+/// The same measurement, given by `models`.
+pub(super) fn given_by(measurement: Measurement, models: &BTreeSet<Arc<str>>) -> Measurement {
+    match measurement {
+        Measurement::Value(mut reading) if !models.is_empty() => {
+            let names: Vec<&str> = models.iter().map(|model| &**model).collect();
+            reading.model = Some(names.join(", ").into());
+            Measurement::Value(reading)
+        }
+        other => other,
     }
 }
 

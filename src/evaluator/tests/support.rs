@@ -141,6 +141,7 @@ impl EmbeddingApi for Vectors {
             purpose: Purpose::Embedding,
             deadlines: request.deadlines,
             what: request.what.clone(),
+            form: None,
         };
         call("embed", &asked, &json!({ "texts": request.texts }))
     }
@@ -170,7 +171,7 @@ impl ChatApi for Scripted {
         call("judge", request, &json!(messages))
     }
 
-    fn read(&self, response: &Response) -> Result<ChatReply, Rejection> {
+    fn read(&self, _: &Call, response: &Response) -> Result<ChatReply, Rejection> {
         let messages: Vec<(String, String)> = serde_json::from_slice(&response.body).unwrap();
         Ok(ChatReply {
             text: self.0(&messages)?,

@@ -87,6 +87,9 @@ pub(crate) fn threshold(
 ) -> Finding {
     let metric = subject(scene, &finding);
     let subject = match finding.comparison.rule {
+        RuleKind::PassRate if reading.corrected => {
+            format!("the pass rate of {metric}, corrected for the judge's errors,")
+        }
         RuleKind::PassRate => format!("the pass rate of {metric}"),
         _ => metric,
     };

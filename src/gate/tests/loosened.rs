@@ -96,6 +96,23 @@ fn what_is_easier_loosens_and_what_is_harder_does_not() {
     }
 }
 
+/// Other counts may make any rate of it.
+#[test]
+fn another_calibration_is_always_a_loosening() {
+    let counted = |judge_only: u64| {
+        metric(json!({ "pass_rate": { "min": 0.5, "calibration": {
+            "both_pass": 9, "judge_only": judge_only, "people_only": 5, "both_fail": 9 } } }))
+    };
+    let without = metric(json!({ "pass_rate": { "min": 0.5 } }));
+    for (old, new) in [(&without, &counted(1)), (&counted(1), &without), (&counted(1), &counted(2))] {
+        let found = told(old, new);
+        assert!(
+            found.len() == 1 && found[0].0 == "gate.metrics.quality.pass_rate.calibration" && found[0].3,
+            "{found:?}"
+        );
+    }
+}
+
 #[test]
 fn another_place_of_the_baseline_is_always_a_loosening() {
     let of = |settings: Value| json!({ "baseline": settings });

@@ -86,7 +86,7 @@ pub(super) fn run(metrics: Vec<MetricSpec>, cases: Vec<CaseRecord>) -> Run {
         },
         completion: Some(Completion { complete: true, outcomes: cases.len() as u64, ..Completion::default() }),
         cases,
-        file: None,
+        ..Run::default()
     }
 }
 
@@ -132,6 +132,7 @@ pub(super) fn accept(runs: &[&Run]) -> BaselineState {
         date: Some("2026-01-01T00:00:00Z".into()),
         by: None,
         trials: 1,
+        judges: runs[at].judges.clone(),
     });
     BaselineState::Found(Box::new(Baseline {
         source: BaselineSource { place: "baseline.jsonl".into(), digest: Some(Digest::of(["baseline"])) },

@@ -252,6 +252,41 @@ fn pass_rates_percentiles_and_upper_limits_decide() {
     assert_eq!(code(json!({ "case_min": 0.2 })), 0);
 }
 
+/// The numbers are those of the reference vector: 0.8 of 200 pass as judged, 0.844 corrected, likely between 0.75 and 0.94.
+#[test]
+fn a_pass_rate_may_be_asked_without_the_judge_s_errors() {
+    let mut run = scores(&(0..200).map(|at| f64::from(u8::from(at % 5 != 0))).collect::<Vec<_>>());
+    run.header.metrics[0].kind = ScoreKind::Binary;
+    let counts = json!({ "both_pass": 46, "judge_only": 6, "people_only": 4, "both_fail": 34 });
+    let asked = |min: f64| {
+        let rules = metric(json!({ "pass_rate": { "min": min, "calibration": counts } }));
+        verdict(&run, &BaselineState::NotAsked, rules)
+    };
+    for (min, found, code) in [
+        (0.74, RuleVerdict::Met, 0),
+        (0.8, RuleVerdict::Inconclusive, 0),
+        (0.9, RuleVerdict::Inconclusive, 0),
+        (0.95, RuleVerdict::Violated, 1),
+    ] {
+        let verdict = asked(min);
+        let rule = rule(&verdict, RuleKind::PassRate);
+        assert_eq!(
+            (rule.verdict, verdict.exit_code, rule.method.as_str()),
+            (found, code, "rogan_gladen"),
+            "{min}: {rule:?}"
+        );
+        assert!((rule.current.unwrap() - 0.844_156).abs() < 1e-6, "{rule:?}");
+    }
+    let said = asked(0.95).headline;
+    assert!(said.contains("the pass rate of quality, corrected for the judge's errors, is at 0.844"), "{said}");
+    // A judge that says nothing corrects nothing.
+    let gate = metric(json!({ "pass_rate": { "min": 0.5, "calibration": {
+        "both_pass": 5, "judge_only": 5, "people_only": 5, "both_fail": 5 } } }));
+    let mut problems = crate::diagnostic::Diagnostics::default();
+    assert!(Policy::build(Some(&crate::suite::Block::from_value("gate", "gate", gate)), &[], &mut problems).is_none());
+    assert!(problems.iter().any(|problem| problem.code == "useless-calibration"));
+}
+
 #[test]
 fn a_metric_that_only_warns_or_is_only_reported_never_decides() {
     let run = scores(&[0.1, 0.1]);

@@ -107,7 +107,7 @@ fn providers_hide_final_errors_in_retryable_statuses() {
         ),
         (404, D::AzureOpenAi, json!({"error": {"code": "DeploymentNotFound"}}), K::NotFound, C::Endpoint),
         (400, D::OpenAi, json!({"error": {"code": "unsupported_value"}}), K::BadRequest, C::Endpoint),
-        (400, D::OpenAi, json!({"error": {"code": "context_length_exceeded"}}), K::BadRequest, C::Case),
+        (400, D::OpenAi, json!({"error": {"code": "context_length_exceeded"}}), K::TooLong, C::Case),
         (429, D::DashScope, json!({"code": "Throttling.AllocationQuota", "message": "m"}), K::RateLimited, C::Retry),
         (400, D::DashScope, json!({"code": "Arrearage", "message": "m"}), K::Quota, C::Endpoint),
         (400, D::DashScope, json!({"error": {"code": "data_inspection_failed"}}), K::Filtered, C::Case),

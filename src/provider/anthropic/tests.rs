@@ -204,3 +204,17 @@ fn a_misspelt_key_hides_no_other_problem() {
     let codes: Vec<&str> = problems.iter().filter_map(|problem| problem.split(':').next()).collect();
     assert_eq!(codes, ["unknown-key", "address", "reserved"], "{problems:?}");
 }
+
+#[test]
+fn replies_in_json_are_held_to_their_form_where_the_suite_says_so() {
+    let [of_body, _] = contract();
+    let plain = support::sent_in_json(&model(json!({"model": "m"}))).0;
+    assert_eq!(plain.get("output_config"), None);
+    let settings = json!({"model": "m", "structured": "json_schema", "extra": {"output_config": {"effort": "low"}}});
+    let (body, http) = support::sent_in_json(&model(settings));
+    assert_eq!(support::breaches(&of_body, &http), Vec::<String>::new());
+    assert_eq!(body["output_config"]["effort"], "low");
+    assert_eq!(body["output_config"]["format"]["schema"]["required"], json!(["items"]));
+    let (_, problems) = models(json!({"model": "m", "structured": "json_object"}), &[KEY]);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+}

@@ -22,8 +22,8 @@ use crate::net::{
 const LIMITS: BatchLimits = BatchLimits { requests: 50_000, bytes: 190_000_000 };
 /// What a line holds beside the request itself, at most.
 const AROUND: usize = 256;
-/// Where the requests of a batch go, whatever the address of the service.
-const ENDPOINT: &str = "/v1/chat/completions";
+/// What stands before a path of the service in a batch, whatever its address.
+const VERSION: &str = "/v1";
 /// The key of our tag in a batch's metadata.
 const TAG: &str = "scoregate";
 /// Clocks may differ by so much, in seconds.
@@ -35,6 +35,8 @@ const TOLD: usize = 3;
 pub(in crate::provider) struct OpenAiBatches {
     files: Url,
     batches: Url,
+    /// Where the requests of a batch go.
+    endpoint: String,
     access: Access,
     patience: Patience,
 }
@@ -56,16 +58,17 @@ struct LineResponse<'a> {
 }
 
 impl OpenAiBatches {
-    /// `completions` is the address of the chat completions.
-    pub(in crate::provider) fn new(completions: &Url, access: Access, patience: Patience) -> Self {
-        let mut root = completions.clone();
-        let path = root.path().trim_end_matches("/chat/completions").to_owned();
-        root.set_path(&path);
-        Self { files: below(&root, &["files"]), batches: below(&root, &["batches"]), access, patience }
+    /// `direct` is the address of single requests, which ends in `path`.
+    pub(in crate::provider) fn new(direct: &Url, path: &str, access: Access, patience: Patience) -> Self {
+        let mut root = direct.clone();
+        let below_root = root.path().trim_end_matches(path).to_owned();
+        root.set_path(&below_root);
+        let (files, batches) = (below(&root, &["files"]), below(&root, &["batches"]));
+        Self { files, batches, endpoint: format!("{VERSION}{path}"), access, patience }
     }
 
     async fn upload(&self, outside: &dyn Attempt, tag: &str, items: &[BatchItem]) -> Result<String, Rejection> {
-        let (content_type, body) = form(tag, &requests(items));
+        let (content_type, body) = form(tag, &requests(items, &self.endpoint));
         let url = &self.files;
         let response = self.access.ask(outside, url, Sent::Form(content_type, body), Size::Transfer).await?;
         Ok(id_of(&json(&response, url)?, "id", url)?.to_owned())
@@ -73,7 +76,7 @@ impl OpenAiBatches {
 
     async fn create(&self, outside: &dyn Attempt, tag: &str, file: &str) -> Result<String, Rejection> {
         let body = json!({
-            "input_file_id": file, "endpoint": ENDPOINT, "completion_window": "24h", "metadata": {TAG: tag},
+            "input_file_id": file, "endpoint": self.endpoint, "completion_window": "24h", "metadata": {TAG: tag},
         });
         let sent = Sent::Json(body.to_string().into());
         let response = self.access.ask(outside, &self.batches, sent, Size::Question).await?;
@@ -162,11 +165,11 @@ impl OpenAiBatches {
 }
 
 /// The file of requests.
-fn requests(items: &[BatchItem]) -> Vec<u8> {
+fn requests(items: &[BatchItem], endpoint: &str) -> Vec<u8> {
     let size: usize = items.iter().map(|item| item.body.len().saturating_add(AROUND)).sum();
     let mut file = Vec::with_capacity(size);
     for item in items {
-        let head = format!("{{\"custom_id\":\"{}\",\"method\":\"POST\",\"url\":\"{ENDPOINT}\",\"body\":", item.id);
+        let head = format!("{{\"custom_id\":\"{}\",\"method\":\"POST\",\"url\":\"{endpoint}\",\"body\":", item.id);
         file.extend_from_slice(head.as_bytes());
         file.extend_from_slice(&item.body);
         file.extend_from_slice(b"}\n");

@@ -19,6 +19,7 @@ use crate::provider::Headers;
 struct Outside {
     answers: HashMap<&'static str, String>,
     seen: Mutex<Vec<String>>,
+    bodies: Mutex<Vec<String>>,
 }
 
 impl Outside {
@@ -27,7 +28,7 @@ impl Outside {
     }
 
     fn of_texts(answers: &[(&'static str, String)]) -> Self {
-        Self { answers: answers.iter().cloned().collect(), seen: Mutex::default() }
+        Self { answers: answers.iter().cloned().collect(), seen: Mutex::default(), bodies: Mutex::default() }
     }
 }
 
@@ -35,6 +36,7 @@ impl Attempt for Outside {
     fn attempt<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Response, Rejection>> {
         let Request::Http(request) = &call.request else { panic!("only HTTP") };
         self.seen.lock().unwrap().push(format!("{} {}", request.method, request.url));
+        self.bodies.lock().unwrap().push(String::from_utf8_lossy(&request.body).into_owned());
         let body = self.answers.iter().find(|(end, _)| request.url.ends_with(**end)).map(|(_, body)| body.clone());
         let body = Bytes::from(body.unwrap_or_else(|| panic!("no answer for {}", request.url)));
         let response = Response { status: 200, headers: Vec::new(), body, latency: Duration::ZERO };
@@ -51,7 +53,7 @@ fn access(dialect: Dialect) -> Access {
 
 fn openai() -> OpenAiBatches {
     let url = Url::parse("http://h.test/v1/chat/completions?x=1").unwrap();
-    OpenAiBatches::new(&url, access(Dialect::OpenAi), PATIENCE)
+    OpenAiBatches::new(&url, "/chat/completions", access(Dialect::OpenAi), PATIENCE)
 }
 
 fn anthropic() -> AnthropicBatches {
@@ -72,6 +74,24 @@ async fn an_id_that_leads_elsewhere_is_refused() {
         let unknown = anthropic().submit(&outside, "tag", &item).await.unwrap_err();
         assert!(matches!(unknown, NotSubmitted::Unknown(rejection) if rejection.kind == FailureKind::Malformed));
         assert_eq!(*outside.seen.lock().unwrap(), ["POST http://h.test/v1/messages/batches"]);
+    }
+}
+
+/// Responses have a batch endpoint of their own, beside the same files.
+#[tokio::test]
+async fn batches_go_to_the_endpoint_of_their_requests() {
+    let item = [BatchItem { id: "a".to_owned(), body: Bytes::from_static(b"{\"input\":1}") }];
+    let answers = [("/v1/files", json!({"id": "f1"})), ("/v1/batches", json!({"id": "b1"}))];
+    for path in ["/chat/completions", "/responses"] {
+        let outside = Outside::new(&answers);
+        let url = Url::parse(&format!("http://h.test/v1{path}")).unwrap();
+        let batches = OpenAiBatches::new(&url, path, access(Dialect::OpenAi), PATIENCE);
+        assert_eq!(batches.submit(&outside, "tag", &item).await.unwrap(), "b1");
+        assert_eq!(*outside.seen.lock().unwrap(), ["POST http://h.test/v1/files", "POST http://h.test/v1/batches"]);
+        let bodies = outside.bodies.lock().unwrap();
+        assert!(bodies[0].contains(&format!("\"url\":\"/v1{path}\",\"body\":{{\"input\":1}}")), "{}", bodies[0]);
+        let batch: Value = serde_json::from_str(&bodies[1]).unwrap();
+        assert_eq!(batch["endpoint"], format!("/v1{path}"));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::{FailureKind, Spent, Usage};
+use crate::domain::{FailureKind, RetryClass, Spent, Usage, Usd};
 use crate::net::{Dialect, Rejection, Response, classify_error_object, first_words};
 use crate::provider::price::Price;
 use crate::provider::{ChatReply, reply};
@@ -19,6 +19,7 @@ pub(super) fn read(
         return Err(rejection);
     }
     let spent = reply::spent(usage(&body), price, response);
+    let spent = Spent { cost: spent.cost.or_else(|| stated_cost(&body)), ..spent };
     let unusable = |kind, why: String| unusable(kind, why, (&body, spent));
     let Some(choice) = body.pointer("/choices/0") else {
         let why = format!("{address} answered without `choices`: {}", first_words(&response.body));
@@ -26,6 +27,12 @@ pub(super) fn read(
     };
     let message = choice.get("message").unwrap_or(&Value::Null);
     let stop_reason = choice.get("finish_reason").and_then(Value::as_str);
+    if let Some(why) = broken(stop_reason) {
+        return Err(Rejection {
+            spent,
+            ..Rejection::new(FailureKind::Server, RetryClass::Retry, format!("{address}: {why}"))
+        });
+    }
     stopped(stop_reason).map_or(Ok(()), |(kind, why)| Err(unusable(kind, why)))?;
     let text = text_of(message).map_err(|(kind, why)| unusable(kind, why))?;
     Ok(ChatReply {
@@ -37,15 +44,26 @@ pub(super) fn read(
     })
 }
 
+/// A service that ran into trouble of its own amid the reply: the next try may come whole.
+fn broken(reason: Option<&str>) -> Option<String> {
+    match reason {
+        // DeepSeek; OpenRouter and Mistral; Zhipu.
+        Some(reason @ ("insufficient_system_resource" | "error" | "network_error")) => {
+            Some(format!("the service broke off the reply (finish_reason `{reason}`)"))
+        }
+        _ => None,
+    }
+}
+
 /// Reasons to stop that make a reply no complete one. A service that gives no reason is believed.
 fn stopped(reason: Option<&str>) -> Option<(FailureKind, String)> {
     match reason {
         None | Some("stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" | "complete") => None,
-        Some("length" | "max_tokens") => {
+        Some("length" | "max_tokens" | "model_length") => {
             let why = "the reply was cut off (finish_reason `length`): raise `max_tokens`, or shorten the prompt";
             Some((FailureKind::Truncated, why.to_owned()))
         }
-        Some("content_filter") => {
+        Some("content_filter" | "sensitive") => {
             Some((FailureKind::Filtered, "the reply was stopped by the service's content filter".to_owned()))
         }
         Some("tool_calls" | "function_call") => {
@@ -92,6 +110,12 @@ fn joined(parts: &[Value]) -> Option<String> {
 fn usage(body: &Value) -> Usage {
     let count = |pointer| body.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
     Usage { prompt_tokens: count("/usage/prompt_tokens"), completion_tokens: count("/usage/completion_tokens") }
+}
+
+/// What the service says that the reply cost, in US dollars (OpenRouter).
+fn stated_cost(body: &Value) -> Option<Usd> {
+    let cost = body.pointer("/usage/cost").and_then(Value::as_f64)?;
+    (cost.is_finite() && cost >= 0.0).then_some(Usd(cost))
 }
 
 /// A reply that came, was paid for, and cannot be used.

@@ -29,28 +29,14 @@ fn rejected(result: Result<ChatReply, Rejection>) -> (FailureKind, RetryClass, b
     (rejection.kind, rejection.class, rejection.raw.is_some_and(|raw| !raw.is_empty()))
 }
 
-/// The request's schema in OpenAI's own description.
-fn contract() -> jsonschema::Validator {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/contracts/openai/openai-ops.json");
-    let mut file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-    // A word of an older draft in a part that no chat request uses; the validator refuses it.
-    file["$defs"]["CompoundFilter"].as_object_mut().unwrap().remove("$recursiveAnchor");
-    let operations = file["operations"].as_array().unwrap();
-    let operation = operations.iter().find(|operation| operation["id"] == "createChatCompletion").unwrap();
-    assert_eq!((&operation["method"], &operation["path"]), (&json!("POST"), &json!("/chat/completions")));
-    jsonschema::validator_for(&json!({"$defs": file["$defs"], "allOf": [operation["request"]]})).unwrap()
-}
-
 #[test]
 fn requests_keep_openai_s_contract() {
-    let contract = contract();
+    let contract = support::openai_contract("createChatCompletion");
     let full = json!({"model": "gpt-4.1", "temperature": 0, "top_p": 0.5, "seed": 7, "max_tokens": 300,
         "extra": {"reasoning_effort": "low", "response_format": {"type": "json_object"}}});
     for value in [json!({"model": "gpt-4.1"}), full.clone()] {
         let (http, _) = sent(&model(value));
-        let body: Value = serde_json::from_slice(&http.body).unwrap();
-        let errors: Vec<String> = contract.iter_errors(&body).map(|error| error.to_string()).collect();
-        assert!(errors.is_empty(), "{errors:?}");
+        assert_eq!(support::breaches(&contract, &http), Vec::<String>::new());
     }
     let (http, call) = sent(&model(full));
     assert_eq!(http.url, "https://api.openai.com/v1/chat/completions");
@@ -228,4 +214,63 @@ fn a_reply_that_cannot_be_used_is_paid_for() {
     let rejection = replied(json!({"content": "Half a sent"}), json!("length")).unwrap_err();
     assert_eq!(rejection.spent.usage, Usage { prompt_tokens: 1_000_000, completion_tokens: 500_000 });
     assert_eq!(rejection.spent.cost, Some(Usd(6.0)));
+}
+
+/// By a schema at OpenAI itself, by words alone elsewhere, and as the suite says.
+#[test]
+fn replies_in_json_are_held_to_their_form() {
+    let contract = support::openai_contract("createChatCompletion");
+    let format = |settings: Value| {
+        let (body, http) = support::sent_in_json(&model(settings));
+        assert_eq!(support::breaches(&contract, &http), Vec::<String>::new());
+        body["response_format"].clone()
+    };
+    let by_schema = format(json!({"model": "m"}));
+    assert_eq!((&by_schema["type"], &by_schema["json_schema"]["strict"]), (&json!("json_schema"), &json!(true)));
+    assert_eq!(by_schema["json_schema"]["schema"]["required"], json!(["items"]));
+    let elsewhere = |word: &str| format(json!({"model": "m", "base_url": "http://h:1/v1", "structured": word}));
+    assert_eq!(format(json!({"model": "m", "base_url": "http://h:1/v1"})), Value::Null);
+    assert_eq!(elsewhere("json_schema"), by_schema);
+    assert_eq!(elsewhere("json_object"), json!({"type": "json_object"}));
+    assert_eq!(format(json!({"model": "m", "structured": "off"})), Value::Null);
+    let own = json!({"model": "m", "extra": {"response_format": {"type": "text"}}});
+    assert_eq!(format(own), json!({"type": "text"}));
+    // A verdict in one line is asked for as it is, and the form is part of what a score was measured with.
+    assert!(!String::from_utf8_lossy(&sent(&model(json!({"model": "m"}))).0.body).contains("response_format"));
+    let off = model(json!({"model": "m", "structured": "off"})).fingerprint;
+    assert_eq!(model(json!({"model": "m"})).fingerprint.differences(&off)[0].0, "parameters");
+}
+
+/// What an Ollama with a context of 4,096 tokens answers to a prompt of more than twice as many.
+#[test]
+fn a_prompt_that_was_cut_in_silence_is_no_answer() {
+    let text = "The refund window is thirty days long. ".repeat(1_100);
+    let answer = |settings: Value, counted: u64| {
+        let model = model(settings);
+        let question = ChatRequest {
+            messages: vec![crate::provider::Message { role: Role::User, text: text.clone() }],
+            ..support::request(Purpose::Judge)
+        };
+        let call = model.chat.call(&question);
+        let body = json!({"choices": [{"message": {"content": "YES"}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": counted, "completion_tokens": 1}});
+        let body = body.to_string().into_bytes().into();
+        model.chat.read(&call, &Response { status: 200, headers: Vec::new(), body, latency: std::time::Duration::ZERO })
+    };
+    let ollama = json!({"model": "m", "base_url": "http://h:1/v1"});
+    let rejection = answer(ollama.clone(), 4_096).unwrap_err();
+    assert_eq!((rejection.kind, rejection.class), (FailureKind::TooLong, RetryClass::Unusable));
+    assert!(
+        rejection.message.contains("counted 4096 tokens") && rejection.message.contains("num_ctx"),
+        "{}",
+        rejection.message
+    );
+    assert_eq!((rejection.raw.as_deref(), rejection.spent.usage.prompt_tokens), (Some("YES"), 4_096));
+    // Enough; not counted; counted otherwise.
+    for counted in [9_902, 0, 10] {
+        assert!(answer(ollama.clone(), counted).is_ok(), "{counted}");
+    }
+    let mut unchecked = ollama;
+    unchecked["check_prompt"] = json!(false);
+    assert!(answer(unchecked, 4_096).is_ok() && answer(json!({"model": "m"}), 4_096).is_ok());
 }

@@ -10,6 +10,8 @@ mod deadlines;
 mod faults;
 mod limits;
 mod memory;
+mod readers;
+mod replies;
 mod stored;
 
 use std::time::{Duration, Instant};

@@ -250,6 +250,10 @@ impl Compared {
                     number::score(self.pass_rate()),
                     level(&corrected)
                 );
+                let _ = writeln!(
+                    text,
+                    "  for the gate    pass_rate: {{ min: …, calibration: {{ both_pass: {both}, judge_only: {judge_only}, people_only: {people_only}, both_fail: {neither} }} }}"
+                );
             }
             None => {
                 let _ = writeln!(

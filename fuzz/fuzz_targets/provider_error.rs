@@ -1,0 +1,7 @@
+#![no_main]
+
+#[path = "../readers.rs"]
+#[allow(dead_code, reason = "each target feeds one reader")]
+mod readers;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| readers::provider_error(bytes));

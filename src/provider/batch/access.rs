@@ -185,6 +185,20 @@ pub(super) fn readable(
     Ok(results)
 }
 
+/// Adds results by the ids of their requests. Whoever is answered twice and differently is not answered: nobody knows which one counts.
+pub(super) fn gather(results: &mut HashMap<String, ItemResult>, read: impl Iterator<Item = (String, ItemResult)>) {
+    for (id, result) in read {
+        results
+            .entry(id)
+            .and_modify(|known| {
+                if *known != result {
+                    *known = ItemResult::Skipped("answered twice".to_owned());
+                }
+            })
+            .or_insert(result);
+    }
+}
+
 /// The lines of a file of results that hold something.
 pub(super) fn lines(body: &[u8]) -> impl Iterator<Item = &[u8]> {
     body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty())

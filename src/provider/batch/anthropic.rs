@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Access;
-use super::access::{Search, Sent, Size, answer, below, id_of, json, lines, readable};
+use super::access::{Search, Sent, Size, answer, below, gather, id_of, json, lines, readable};
 use crate::domain::{FailureKind, RetryClass};
 use crate::net::{
     Attempt, BatchApi, BatchItem, BatchLimits, BatchStatus, BoxFuture, ItemResult, NotSubmitted, Patience, Rejection,
@@ -102,7 +102,9 @@ impl AnthropicBatches {
         let url = below(&self.batches, &[id, "results"]);
         let response = self.access.ask(outside, &url, Sent::Nothing, Size::Transfer).await?;
         let read = lines(&response.body).filter_map(|line| serde_json::from_slice::<Line<'_>>(line).ok());
-        readable(read.map(|line| self.result(id, line)).collect(), id)
+        let mut results = HashMap::new();
+        gather(&mut results, read.map(|line| self.result(id, line)));
+        readable(results, id)
     }
 
     fn result(&self, id: &str, line: Line<'_>) -> (String, ItemResult) {

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::Access;
-use super::access::{Search, Sent, Size, answer, below, id_of, is_id, json, lines, readable};
+use super::access::{Search, Sent, Size, answer, below, gather, id_of, is_id, json, lines, readable};
 use crate::domain::{FailureKind, RetryClass};
 use crate::net::{
     Attempt, BatchApi, BatchItem, BatchLimits, BatchStatus, BoxFuture, ItemResult, NotSubmitted, Patience, Rejection,
@@ -135,7 +135,7 @@ impl OpenAiBatches {
             let url = below(&self.files, &[file, "content"]);
             let response = self.access.ask(outside, &url, Sent::Nothing, Size::Transfer).await?;
             let read = lines(&response.body).filter_map(|line| serde_json::from_slice::<Line<'_>>(line).ok());
-            results.extend(read.map(|line| self.result(id, line)));
+            gather(&mut results, read.map(|line| self.result(id, line)));
         }
         if files.is_empty() { Ok(results) } else { readable(results, id) }
     }

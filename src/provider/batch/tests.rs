@@ -206,6 +206,25 @@ async fn results_without_a_readable_line_are_no_results() {
     }
 }
 
+/// Two answers to one request, in one file or two: neither is believed, and the request is asked directly.
+#[tokio::test]
+async fn who_is_answered_twice_and_differently_is_not_answered() {
+    let line = |id: &str, x: f64| {
+        json!({"custom_id": id, "response": {"status_code": 200, "body": {"x": x}}, "error": null}).to_string()
+    };
+    let outside = Outside::of_texts(&[
+        ("/files/f/content?x=1", [line("a", 1.0), line("b", 1.0), line("b", 1.0), line("c", 1.0)].join("\n")),
+        ("/files/g/content?x=1", line("c", 2.0)),
+    ]);
+    let results = openai().results(&outside, "b1", &["f".to_owned(), "g".to_owned()]).await.unwrap();
+    assert_eq!(results["c"], ItemResult::Skipped("answered twice".to_owned()));
+    assert!(matches!((&results["a"], &results["b"]), (ItemResult::Answer(_), ItemResult::Answer(_))), "{results:?}");
+    let line = |x: u64| json!({"custom_id": "a", "result": {"type": "succeeded", "message": {"x": x}}}).to_string();
+    let outside = Outside::of_texts(&[("/messages/batches/b1/results", [line(1), line(2)].join("\n"))]);
+    let results = anthropic().results(&outside, "b1", &[]).await.unwrap();
+    assert_eq!(results["a"], ItemResult::Skipped("answered twice".to_owned()));
+}
+
 #[tokio::test]
 async fn a_damaged_line_costs_its_own_request_only() {
     let good = json!({"custom_id": "a", "response": {"status_code": 200, "body": {"x": 1.10}}, "error": null});

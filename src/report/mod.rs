@@ -45,7 +45,7 @@ pub use markdown::{MARKER_START, marker};
 pub use remark::{About, Remark, remarks};
 pub use settings::{Format, ReportSettings};
 pub use source::TextSource;
-pub use view::{Move, Row, Shown, Totals, Trouble, View};
+pub use view::{Levels, Move, Row, Shown, Totals, Trouble, View};
 
 /// One report file.
 pub struct Kind {

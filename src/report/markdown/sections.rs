@@ -6,6 +6,7 @@ use super::shown;
 use crate::domain::{Decision, SliceLine};
 use crate::report::change;
 use crate::report::clean::Clean;
+use crate::report::escape::markdown;
 use crate::report::links::Links;
 use crate::report::view::{Row, Shown, View, spec_of};
 use crate::report::word::Mark;
@@ -100,9 +101,12 @@ pub(super) fn legend(view: &View<'_>) -> String {
 
 /// Where the levels come from.
 pub(super) fn history(view: &View<'_>) -> String {
-    view.history
-        .as_ref()
-        .map_or_else(String::new, |line| format!("<sub>Accepted runs, oldest first: {line}.</sub>\n\n"))
+    if view.history.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> =
+        view.history.iter().map(|levels| format!("{} {}", markdown(&levels.metric), levels.values)).collect();
+    format!("<sub>Accepted runs, oldest first: {}.</sub>\n\n", lines.join(" · "))
 }
 
 /// Why, for each rule that did not simply hold.

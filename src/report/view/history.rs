@@ -1,7 +1,7 @@
 //! How a metric's level came to be what it is: one number for each accepted run, then this one.
 
 use crate::domain::{Baseline, Comparison, RuleKind, Severity, Verdict};
-use crate::report::clean::Cleaner;
+use crate::report::clean::{Clean, Cleaner};
 use crate::text::number;
 
 /// Metrics that are shown: those that do most to the build come first.
@@ -9,9 +9,16 @@ const MOST: usize = 3;
 /// Characters of a metric's name.
 const NAME: usize = 60;
 
-/// One line; `None` where the baseline is of fewer than two runs, whose numbers stand in the table already.
-pub(super) fn history(verdict: &Verdict, baseline: Option<&Baseline>, cleaner: &Cleaner) -> Option<String> {
-    let baseline = baseline.filter(|baseline| baseline.runs.len() >= 2)?;
+/// A metric's levels, `0.81, 0.82, now 0.74`.
+#[derive(Clone, Debug)]
+pub struct Levels {
+    pub metric: Clean,
+    pub values: String,
+}
+
+/// Of a few metrics; of none where the baseline is of fewer than two runs, whose numbers stand in the table already.
+pub(super) fn history(verdict: &Verdict, baseline: Option<&Baseline>, cleaner: &Cleaner) -> Vec<Levels> {
+    let Some(baseline) = baseline.filter(|baseline| baseline.runs.len() >= 2) else { return Vec::new() };
     let compared = |rule: &&Comparison| {
         matches!(rule.rule, RuleKind::NotWorse | RuleKind::MaxDrop) && rule.slice.is_none() && rule.current.is_some()
     };
@@ -22,12 +29,10 @@ pub(super) fn history(verdict: &Verdict, baseline: Option<&Baseline>, cleaner: &
         Severity::Warn => 2,
         Severity::Ok => 3,
     });
-    let lines: Vec<String> = rules.iter().filter_map(|rule| of_rule(rule, baseline, cleaner)).take(MOST).collect();
-    (!lines.is_empty()).then(|| lines.join(" · "))
+    rules.iter().filter_map(|rule| of_rule(rule, baseline, cleaner)).take(MOST).collect()
 }
 
-/// `recall 0.81, 0.82, 0.80, now 0.74`.
-fn of_rule(rule: &Comparison, baseline: &Baseline, cleaner: &Cleaner) -> Option<String> {
+fn of_rule(rule: &Comparison, baseline: &Baseline, cleaner: &Cleaner) -> Option<Levels> {
     let mean_of = |run: usize| {
         let (mut sum, mut cases) = (0.0, 0_u32);
         for case in baseline.cases.iter().filter(|case| case.target == rule.target) {
@@ -41,7 +46,7 @@ fn of_rule(rule: &Comparison, baseline: &Baseline, cleaner: &Cleaner) -> Option<
         (cases > 0).then(|| sum / f64::from(cases))
     };
     let before: Vec<String> = (0..baseline.runs.len()).filter_map(mean_of).map(number::score).collect();
-    let metric = crate::report::escape::markdown(&cleaner.line(&rule.metric, NAME));
     (before.len() >= 2).then_some(())?;
-    Some(format!("{metric} {}, now {}", before.join(", "), number::score(rule.current?)))
+    let values = format!("{}, now {}", before.join(", "), number::score(rule.current?));
+    Some(Levels { metric: cleaner.line(&rule.metric, NAME), values })
 }

@@ -9,6 +9,7 @@ mod shown;
 mod totals;
 mod trouble;
 
+pub use history::Levels;
 pub use row::Row;
 pub use shown::{Move, Shown};
 pub use totals::Totals;
@@ -50,8 +51,8 @@ pub struct View<'a> {
     /// What to do next, the first thing first.
     pub advice: Vec<Clean>,
     pub totals: Totals,
-    /// Levels of the accepted runs and of this one, in Markdown.
-    pub(crate) history: Option<String>,
+    /// Levels of the accepted runs, oldest first, and of this one.
+    pub history: Vec<Levels>,
     /// The suite's file as the repository has it, where that is known.
     pub suite_file: Option<String>,
     pub cleaner: Cleaner,

@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 
 use super::pack::{Member, Spot};
 use super::plan::Plan;
+use super::tally::Tally;
 use crate::domain::{Answer, Case, Failure, FailureKind, Measurement, MetricName, Outcome, Score, SkipReason, Spent};
 use crate::evaluator::{Asked, Ready, Subject, Way, compose};
 use crate::net::Transport;
@@ -38,8 +39,9 @@ pub(super) struct Done {
 /// Asks the target once, then all evaluators at once.
 pub(super) async fn carry_out(plan: &Plan, job: &Job, member: Member, transport: &dyn Transport) -> Done {
     let Some(target) = plan.targets.get(job.target) else { return broken(plan, job, "a target without a place") };
-    let answer = target.target.ask(&job.case, job.trial, transport).await;
-    let mut spent = Spent::default();
+    let tally = Tally::new(transport);
+    let answer = target.target.ask(&job.case, job.trial, &tally).await;
+    let mut spent = tally.refused();
     let mut repairs = 0_u64;
     let scores = match &answer {
         Err(failure) => plan.evaluators.iter().map(|evaluator| unanswered(evaluator, failure)).collect(),

@@ -27,6 +27,7 @@ mod plan;
 mod preview;
 mod retry;
 mod schedule;
+mod tally;
 mod tape;
 #[cfg(test)]
 mod tests;

@@ -231,6 +231,17 @@ pub(super) fn parse(path: &Path, bytes: &[u8], folder: &Path, env: &Env) -> Load
     Loaded { suite: Some(suite), problems }
 }
 
+/// What a call costs is not known beforehand without its model's price, so a budget would not hold it.
+fn unpriced(models: &[Block]) -> Diagnostics {
+    let mut problems = Diagnostics::default();
+    for block in models.iter().filter(|block| block.value.get("price").is_none_or(serde_json::Value::is_null)) {
+        let message = format!("`run.budget.usd` cannot bound what `{}` costs: the model has no `price`", block.name);
+        let help = "add `price: { input: …, output: … }`, in dollars per million tokens, or bound `tokens` or `requests` instead";
+        problems.push(block.key_problem("", "missing-price", message).help(help));
+    }
+    problems
+}
+
 fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &mut Diagnostics) -> RunSettings {
     let RunSpec { workers, batch_size, trials, timeout, connect_timeout, deadline, retry, budget, record: _, ledger } =
         &skeleton.run;
@@ -257,6 +268,9 @@ fn run_settings(skeleton: &Skeleton, root: &Path, folder: &Path, diagnostics: &m
             let name = pointer.rsplit('/').next().unwrap_or_default();
             diagnostics.push(block.problem(pointer, "out-of-range", format!("`{name}` must be more than nothing")));
         }
+    }
+    if budget.as_ref().is_some_and(|budget| budget.usd.is_some()) {
+        diagnostics.extend(unpriced(&skeleton.models));
     }
     let ledger = match resolve(root, folder, path.as_deref().unwrap_or(LEDGER)) {
         Ok(path) => path,

@@ -212,3 +212,43 @@ fn a_budget_is_used_up_by_what_was_spent() {
     let sent = server.requests().len() - 40;
     assert!((1..40).contains(&sent), "{sent}");
 }
+
+/// A reply that was cut off is no answer, and is paid for.
+#[test]
+fn what_the_application_s_lost_replies_took_is_counted() {
+    let cut = r#"{"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"An answer that"},"finish_reason":"length"}],"usage":{"prompt_tokens":1000,"completion_tokens":500}}"#;
+    let server = RawServer::start(move |_| vec![Step::Send(json("200 OK", cut))]);
+    let suite = format!(
+        "version: 1\nname: accounts\ndataset: {{ path: data.jsonl }}\n\
+         models:\n  app: {{ provider: openai, model: m, base_url: \"{}\", price: {{ input: 1, output: 2 }} }}\n\
+         targets: {{ app: {{ chat: {{ model: app }} }} }}\nevaluators:\n  length: {{ min: 1 }}\n",
+        server.url("/v1")
+    );
+    let row = |at| format!("{{\"id\":\"q{at}\",\"input\":\"question {at}?\"}}\n");
+    let place = folder(&[("scoregate.yaml", &suite), ("data.jsonl", &(0..4).map(row).collect::<String>())]);
+    let output = scoregate(place.path(), &["run"]);
+    assert_eq!(output.status.code(), Some(3), "{}", out(&output));
+    let stored = results(place.path());
+    let end = stored.last().expect("an end line");
+    let requests = end["calls"]["requests"].as_u64().expect("a number");
+    assert!(requests >= 4, "{end}");
+    assert_eq!(end["usage"]["prompt_tokens"], 1_000 * requests, "{end}");
+    assert_eq!(end["usage"]["completion_tokens"], 500 * requests, "{end}");
+    let cost = end["cost"].as_f64().expect("a cost");
+    assert!((cost - 0.002 * requests as f64).abs() < 1e-9, "{end}");
+}
+
+/// Without its price nobody can say beforehand what a call costs.
+#[test]
+fn a_budget_of_money_needs_prices() {
+    let server = RawServer::start(|_| vec![Step::Send(json("200 OK", &completion("YES")))]);
+    let text = suite(&server, "run: { budget: { usd: 0.000001 } }\n").replace(", price: { input: 1, output: 2 }", "");
+    let place = folder(&[("scoregate.yaml", &text), ("data.jsonl", &rows(3))]);
+    for command in ["check", "run"] {
+        let output = scoregate(place.path(), &[command]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("`run.budget.usd` cannot bound what `judge` costs") && said.contains(":5:"), "{said}");
+    }
+    assert_eq!(server.requests().len(), 0);
+}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::SelectArgs;
 use super::failure::Failed;
-use super::{alias, clock, git, needs, reference, roles, screen, select, shard};
+use super::{alias, clock, git, needs, reference, reports, roles, screen, select, shard};
 use crate::alert;
 use crate::dataset::Dataset;
 use crate::diagnostic::Diagnostics;
@@ -137,7 +137,12 @@ fn version(suite: &Suite, env: &Env) -> Option<String> {
     }
     let data = suite.dataset.iter().filter_map(|block| suite.resolve(block.value.get("path")?.as_str()?).ok());
     let suite_file = suite.folder.join(suite.path.file_name()?);
-    let own: Vec<PathBuf> = data.chain(std::iter::once(suite_file)).collect();
+    let baseline = suite.gate.as_ref().and_then(|gate| gate.value.pointer("/baseline/path")?.as_str());
+    let reports = suite.reports.as_ref().and_then(|reports| reports.value.get("dir")?.as_str());
+    // An accepted baseline and reports in the repository say nothing of the application.
+    let made = baseline.into_iter().chain([reports.unwrap_or(reports::FOLDER)]);
+    let made = made.filter_map(|path| suite.resolve(path).ok());
+    let own: Vec<PathBuf> = data.chain([suite_file]).chain(made).collect();
     git::version(&suite.root, &own, env)
 }
 

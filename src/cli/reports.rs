@@ -10,7 +10,7 @@ use crate::store::{Lock, StoreError, Texts, put_in_place, stage, tidy};
 use crate::suite::{self, Suite};
 
 /// Where the reports go if nobody says otherwise.
-const FOLDER: &str = "scoregate-out";
+pub(super) const FOLDER: &str = "scoregate-out";
 
 /// The folder of the reports: as the command line says, else the suite.
 pub(super) fn folder(out: Option<&Path>, settings: &ReportSettings) -> PathBuf {

@@ -284,6 +284,18 @@ fn kept_answers_are_of_this_version_of_the_application() {
     assert_eq!((asked(), asked()), (5, 0), "the application changed");
     git(&["commit", "--quiet", "-am", "second"]);
     assert_eq!((asked(), asked()), (5, 0), "another commit");
+    // Reports and the baseline may be in the repository: they say nothing of the application.
+    let gate = "gate: { baseline: { path: evals/base.jsonl, missing: warn } }\nreports: { dir: evals/reports }\n";
+    write("scoregate.yaml", &format!("{}{gate}", suite("")));
+    std::fs::create_dir_all(place.path().join("evals/reports")).expect("a folder");
+    let (base, results) = ("evals/base.jsonl", "evals/reports/results.jsonl");
+    asked();
+    check(place.path(), &["baseline", "update", results, "--to", base], 0);
+    git(&["add", "-f", "."]);
+    git(&["commit", "--quiet", "-m", "third"]);
+    assert_eq!(asked(), 5, "another commit");
+    check(place.path(), &["baseline", "update", results, "--to", base, "--add"], 0);
+    assert_eq!(asked(), 0, "another baseline and other reports, and the same application");
     write("scoregate.yaml", &suite(", version: \"7\""));
     assert_eq!(asked(), 5, "the version is stated");
     write("app.py", "3\n");

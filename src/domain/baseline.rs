@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaseId, Digest, JudgeModels, MetricName, MetricSpec, Run, Taken, TargetName};
+use super::{
+    CaseId, CaseRecord, Cell, Digest, JudgeModels, MetricName, MetricSpec, Run, SkipReason, Taken, TargetName,
+    TrialRecord, Usd,
+};
 
 /// Where a baseline came from; shown in every report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +82,43 @@ pub struct BaselineCase {
 const REMEMBERED: usize = 50;
 
 impl BaselineCase {
+    /// What one run says of a case by its first trials, without the text of an answer.
+    ///
+    /// **Inputs**: `metrics` of the run's header, parallel to every trial's cells; `most`: trials that count. Further attempts of a failed
+    /// must-pass case are no trials: repeating only what failed would raise its mean.
+    /// A metric that does not apply in one of them does not apply to the case. A value outside of its metric's range is kept: a comparison
+    /// refuses it by name, where a left out one would only be missing.
+    pub fn of(case: &CaseRecord, metrics: &[MetricSpec], most: usize) -> Self {
+        let mut trials: Vec<&TrialRecord> = case.trials.iter().collect();
+        trials.sort_by_key(|trial| trial.trial);
+        trials.truncate(most);
+        let mut scores = BTreeMap::new();
+        let mut not_applicable = Vec::new();
+        for (at, metric) in metrics.iter().enumerate() {
+            let cells = || trials.iter().filter_map(|trial| trial.cells.get(at).copied().flatten());
+            if cells().any(|cell| cell == Cell::Skipped(SkipReason::NotApplicable)) {
+                not_applicable.push(metric.name.clone());
+                continue;
+            }
+            let mut values: Vec<f64> = cells().filter_map(value).collect();
+            values.shrink_to_fit();
+            scores.insert(metric.name.clone(), vec![values]);
+        }
+        Self {
+            id: case.id.clone(),
+            target: case.target.clone(),
+            content: case.content,
+            cluster: case.cluster.clone(),
+            tags: case.tags.clone(),
+            scores,
+            not_applicable,
+            answered: trials.iter().any(|trial| trial.answered.is_ok()),
+            answer: None,
+            taken: taken(&trials),
+            older: BTreeMap::new(),
+        }
+    }
+
     /// Without the oldest runs; their scores are remembered where `remember`.
     pub fn retire(&mut self, oldest: usize, remember: bool) {
         for (metric, runs) in &mut self.scores {
@@ -99,6 +139,27 @@ impl BaselineCase {
         let older = self.older.get(metric).into_iter().flatten();
         older.chain(self.scores.get(metric).into_iter().flatten().flatten()).copied()
     }
+}
+
+fn value(cell: Cell) -> Option<f64> {
+    match cell {
+        Cell::Value { value, .. } => Some(value),
+        Cell::Error { .. } | Cell::Unusable { .. } | Cell::Skipped(_) => None,
+    }
+}
+
+/// What the trials took, as far as it is known.
+fn taken(trials: &[&TrialRecord]) -> Option<Box<Taken>> {
+    let of = |number: fn(&TrialRecord) -> Option<f64>| {
+        let numbers = trials.iter().filter_map(|trial| number(trial));
+        vec![numbers.filter(|number| number.is_finite() && *number >= 0.0).collect()]
+    };
+    let taken = Taken {
+        latency_ms: of(|trial| trial.latency_ms),
+        tokens: of(|trial| trial.tokens.map(|tokens| tokens as f64)),
+        cost_usd: of(|trial| trial.cost.map(|Usd(dollars)| dollars)),
+    };
+    (!taken.is_empty()).then(|| Box::new(taken))
 }
 
 /// A pool of up to ten accepted runs with the same fingerprints.

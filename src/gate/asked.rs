@@ -67,76 +67,21 @@ impl BaselinePolicy {
 
     /// `None` where no baseline is asked for, or after an error.
     pub(crate) fn checked(settings: BaselineSettings, checker: &mut Checker<'_>) -> Option<Self> {
-        let from = match settings.from.as_deref() {
-            None | Some("file") => Some(BaselineFrom::File),
-            Some("none") => None,
-            Some("git") => Some(BaselineFrom::Git(None)),
-            Some(other) => match other.strip_prefix("git:") {
-                Some(branch) => Some(BaselineFrom::Git(Some(branch.to_owned()))),
-                None if other.contains("://") => Some(BaselineFrom::Address(other.to_owned())),
-                None => {
-                    let help = "there are `file`, `git`, `git:BRANCH`, an address such as `https://…` or `s3://bucket/key`, and `none`";
-                    checker.push(
-                        "/baseline/from",
-                        "unknown-baseline",
-                        format!("`{other}` is no place of a baseline"),
-                        help,
-                    );
-                    None
-                }
-            },
-        };
-        let address = matches!(from, Some(BaselineFrom::Address(_)));
-        for (key, written, fits) in [
-            ("path", settings.path.is_some(), !address),
-            ("put", settings.put.is_some(), address),
-            ("headers", !settings.headers.is_empty(), address),
-        ] {
-            if written && !fits && from.is_some() {
-                let help = "`path` belongs to `file` and `git`, `put` and `headers` to an address";
-                let message = format!("`{key}` has no meaning for a baseline from there");
-                checker.push(&format!("/baseline/{key}"), "conflicting-keys", message, help);
-            }
+        let from = place(settings.from.as_deref(), checker);
+        if let Some(from) = &from {
+            keys_of_place(from, &settings, checker);
         }
-        let digest = settings.digest.as_deref().and_then(|text| {
-            let digest = Digest::parse(text);
-            if digest.is_none() {
-                let help = "it is the digest that reports show: 32 hexadecimal digits";
-                checker.push("/baseline/digest", "wrong-type", format!("`{text}` is no digest"), help);
-            }
-            digest
-        });
+        let digest = settings.digest.as_deref().and_then(|text| pinned(text, checker));
         if let Some(tolerance) = settings.ratchet {
             checker.share("/baseline/ratchet", "ratchet", tolerance, false);
         }
         let mode = settings.mode.unwrap_or_default();
-        match (mode, &settings.target) {
-            (BaselineMode::Concurrent, None) => checker.push(
-                "/baseline",
-                "missing-key",
-                "`mode: concurrent` names no target",
-                "add `target: NAME`, a key of `targets`: the system as the base branch has it",
-            ),
-            (BaselineMode::Stored, Some(_)) => checker.push(
-                "/baseline/target",
-                "conflicting-keys",
-                "`target` has no meaning for a stored baseline",
-                "add `mode: concurrent`, or take it out",
-            ),
-            (BaselineMode::Concurrent, Some(_)) | (BaselineMode::Stored, None) => {}
-        }
+        other_half(mode, settings.target.as_deref(), checker);
         let runs = settings.runs.unwrap_or(DEFAULT_RUNS as u32);
         if !(1..=10).contains(&runs) {
             checker.push("/baseline/runs", "out-of-range", format!("runs is {runs}"), "a baseline pools 1 to 10 runs");
         }
-        let max_age = settings.max_age.as_deref().and_then(|text| {
-            let age = duration(text);
-            if age.is_none() {
-                let message = format!("`{text}` is no length of time");
-                checker.push("/baseline/max_age", "wrong-type", message, "write a number and a unit: 30d, 12h, 2w");
-            }
-            age
-        });
+        let max_age = settings.max_age.as_deref().and_then(|text| age(text, checker));
         Some(Self {
             from: from?,
             path: settings.path,
@@ -151,6 +96,81 @@ impl BaselinePolicy {
             target: settings.target,
         })
     }
+}
+
+/// `None` where no baseline is asked for, or after an error.
+fn place(from: Option<&str>, checker: &mut Checker<'_>) -> Option<BaselineFrom> {
+    match from {
+        None | Some("file") => Some(BaselineFrom::File),
+        Some("none") => None,
+        Some("git") => Some(BaselineFrom::Git(None)),
+        Some(other) => match other.strip_prefix("git:") {
+            Some(branch) => Some(BaselineFrom::Git(Some(branch.to_owned()))),
+            None if other.contains("://") => Some(BaselineFrom::Address(other.to_owned())),
+            None => {
+                let help = "there are `file`, `git`, `git:BRANCH`, an address such as `https://…` or `s3://bucket/key`, and `none`";
+                let message = format!("`{other}` is no place of a baseline");
+                checker.push("/baseline/from", "unknown-baseline", message, help);
+                None
+            }
+        },
+    }
+}
+
+/// Keys that another kind of place has.
+fn keys_of_place(from: &BaselineFrom, settings: &BaselineSettings, checker: &mut Checker<'_>) {
+    let address = match from {
+        BaselineFrom::Address(_) => true,
+        BaselineFrom::File | BaselineFrom::Git(_) => false,
+    };
+    for (key, written, fits) in [
+        ("path", settings.path.is_some(), !address),
+        ("put", settings.put.is_some(), address),
+        ("headers", !settings.headers.is_empty(), address),
+    ] {
+        if written && !fits {
+            let help = "`path` belongs to `file` and `git`, `put` and `headers` to an address";
+            let message = format!("`{key}` has no meaning for a baseline from there");
+            checker.push(&format!("/baseline/{key}"), "conflicting-keys", message, help);
+        }
+    }
+}
+
+fn pinned(text: &str, checker: &mut Checker<'_>) -> Option<Digest> {
+    let digest = Digest::parse(text);
+    if digest.is_none() {
+        let help = "it is the digest that reports show: 32 hexadecimal digits";
+        checker.push("/baseline/digest", "wrong-type", format!("`{text}` is no digest"), help);
+    }
+    digest
+}
+
+/// A concurrent baseline has a target, and a stored one has none.
+fn other_half(mode: BaselineMode, target: Option<&str>, checker: &mut Checker<'_>) {
+    match (mode, target) {
+        (BaselineMode::Concurrent, None) => checker.push(
+            "/baseline",
+            "missing-key",
+            "`mode: concurrent` names no target",
+            "add `target: NAME`, a key of `targets`: the system as the base branch has it",
+        ),
+        (BaselineMode::Stored, Some(_)) => checker.push(
+            "/baseline/target",
+            "conflicting-keys",
+            "`target` has no meaning for a stored baseline",
+            "add `mode: concurrent`, or take it out",
+        ),
+        (BaselineMode::Concurrent, Some(_)) | (BaselineMode::Stored, None) => {}
+    }
+}
+
+fn age(text: &str, checker: &mut Checker<'_>) -> Option<Duration> {
+    let age = duration(text);
+    if age.is_none() {
+        let message = format!("`{text}` is no length of time");
+        checker.push("/baseline/max_age", "wrong-type", message, "write a number and a unit: 30d, 12h, 2w");
+    }
+    age
 }
 
 /// `30d`, `12h`, `45m`, `2w`.

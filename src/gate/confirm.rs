@@ -21,32 +21,41 @@ const HALF: f64 = 0.5;
 
 /// The cases to be asked again: those that a verdict's failing rules name, as far as they are listed.
 pub fn suspects(verdict: &Verdict) -> BTreeSet<CaseId> {
-    let about_cases = verdict.rules.iter().any(|rule| rule.severity == Severity::Fail && judges_cases(rule.rule));
+    let about_cases =
+        verdict.rules.iter().any(|rule| rule.severity == Severity::Fail && About::of(rule.rule) != About::Level);
     let decisive = verdict.broken.iter().filter(|case| case.decisive && about_cases);
     decisive.map(|case| case.case.clone()).collect()
 }
 
-/// Rules that an environment can break. A level that is required of a metric is required on any day.
-fn judges_cases(rule: RuleKind) -> bool {
-    match rule {
-        RuleKind::NotWorse
-        | RuleKind::Slice
-        | RuleKind::MaxDrop
-        | RuleKind::EachCase
-        | RuleKind::MustPass
-        | RuleKind::NewErrors => true,
-        RuleKind::Threshold
-        | RuleKind::PassRate
-        | RuleKind::Percentile
-        | RuleKind::Resource
-        | RuleKind::ResourceRise
-        | RuleKind::JudgeTrust
-        | RuleKind::Anchor
-        | RuleKind::Coverage
-        | RuleKind::Baseline
-        | RuleKind::Policy
-        | RuleKind::Complete
-        | RuleKind::Reported => false,
+/// What a rule judges, and so what can excuse it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum About {
+    /// Each by itself: all of them must be the environment's.
+    SingleCases,
+    /// What a metric lost against another run.
+    Comparison,
+    /// A level that is required on any day, or no case at all.
+    Level,
+}
+
+impl About {
+    fn of(rule: RuleKind) -> Self {
+        match rule {
+            RuleKind::EachCase | RuleKind::MustPass | RuleKind::NewErrors => Self::SingleCases,
+            RuleKind::NotWorse | RuleKind::Slice | RuleKind::MaxDrop => Self::Comparison,
+            RuleKind::Threshold
+            | RuleKind::PassRate
+            | RuleKind::Percentile
+            | RuleKind::Resource
+            | RuleKind::ResourceRise
+            | RuleKind::JudgeTrust
+            | RuleKind::Anchor
+            | RuleKind::Coverage
+            | RuleKind::Baseline
+            | RuleKind::Policy
+            | RuleKind::Complete
+            | RuleKind::Reported => Self::Level,
+        }
     }
 }
 
@@ -106,17 +115,15 @@ pub(crate) fn weigh(scene: &Scene<'_>, findings: &mut [Finding], broken: &[Broke
     let name: TargetName = again.header.targets.first().cloned().unwrap_or_else(|| "the base".into());
     let mut same: BTreeSet<CaseId> = BTreeSet::new();
     for finding in findings.iter_mut().filter(|finding| finding.comparison.severity == Severity::Fail) {
-        if !judges_cases(finding.comparison.rule) {
-            continue;
-        }
+        let about = About::of(finding.comparison.rule);
         let suspects = of_rule(&finding.comparison, &finding.named, broken);
         let no_better: Vec<&BrokenCase> =
             suspects.iter().copied().filter(|case| today.does_no_better(case) == Some(true)).collect();
         same.extend(no_better.iter().map(|case| case.case.clone()));
-        let excused = match finding.comparison.rule {
-            RuleKind::NotWorse | RuleKind::Slice | RuleKind::MaxDrop => drop_is_shared(&today, &suspects),
-            // Each of these cases fails the build by itself: all of them must be the environment's.
-            _ => {
+        let excused = match about {
+            About::Level => false,
+            About::Comparison => drop_is_shared(&today, &suspects),
+            About::SingleCases => {
                 !suspects.is_empty() && no_better.len() == suspects.len() && suspects.len() >= distinct(&finding.named)
             }
         };
@@ -142,23 +149,25 @@ fn of_rule<'b>(
 ) -> Vec<&'b BrokenCase> {
     let is_named = |case: &BrokenCase| named.iter().any(|(id, metric)| *id == case.case && *metric == case.metric);
     let here = broken.iter().filter(|case| case.decisive && case.target == rule.target);
-    match rule.rule {
-        RuleKind::MustPass | RuleKind::NewErrors | RuleKind::EachCase => here.filter(|case| is_named(case)).collect(),
-        _ => here.filter(|case| case.metric == rule.metric).collect(),
+    match About::of(rule.rule) {
+        About::SingleCases => here.filter(|case| is_named(case)).collect(),
+        About::Comparison => here.filter(|case| case.metric == rule.metric).collect(),
+        About::Level => Vec::new(),
     }
 }
 
-/// At least half of what the suspects lost is lost on the base as well.
+/// At least half of what the suspects lost is lost on the base as well, and most of them have a score there: a few speak for nobody else.
 fn drop_is_shared(today: &Today, suspects: &[&BrokenCase]) -> bool {
-    let (mut lost, mut shared) = (0.0, 0.0);
+    let (mut lost, mut shared, mut scored) = (0.0, 0.0, 0_usize);
     for case in suspects {
         let (Some(before), Some(current)) = (case.baseline, case.current) else { continue };
         let Some(now) = today.scores.get(&(case.case.clone(), case.metric.to_string())) else { continue };
+        scored += 1;
         lost += (before - current).abs();
         let fell = today.better(&case.metric, before, *now);
         shared += if fell { (before - now).abs().min((before - current).abs()) } else { 0.0 };
     }
-    lost > 0.0 && shared >= HALF * lost
+    scored > suspects.len() / 2 && lost > 0.0 && shared >= HALF * lost
 }
 
 fn excuse(finding: &mut Finding, name: &str, no_better: &[&BrokenCase], of: usize) {

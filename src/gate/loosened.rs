@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::civil::Date;
+
 use super::asked::{BaselinePolicy, Missing};
 use super::policy::{MetricPolicy, Percentile, Policy, SlicePolicy};
 use super::settings::{BreaksSetting, FailOrWarn, InconclusiveSetting, ModeSetting};
@@ -212,6 +214,22 @@ impl List<'_> {
         }
     }
 
+    /// None is before every day: no shadow at all.
+    pub(super) fn shadow(&mut self, pointer: &str, old: Option<Date>, new: Option<Date>) {
+        if old != new {
+            let words = |day: Option<Date>| day.map_or_else(|| NONE.to_owned(), |day| day.to_string());
+            self.say(pointer, words(old), words(new), new > old);
+        }
+    }
+
+    /// Other counts may make any rate of it.
+    pub(super) fn calibration(&mut self, pointer: &str, old: Option<JudgeRates>, new: Option<JudgeRates>) {
+        if old != new {
+            let words = |rates: Option<JudgeRates>| rates.map_or_else(|| NONE.to_owned(), rates_of);
+            self.say(pointer, words(old), words(new), true);
+        }
+    }
+
     fn metric(&mut self, name: &str, old: &MetricPolicy, new: &MetricPolicy) {
         let at = |key: &str| format!("/metrics/{}/{key}", name.replace('~', "~0").replace('/', "~1"));
         self.limit(&at("min"), old.min, new.min, Stricter::More);
@@ -222,25 +240,13 @@ impl List<'_> {
             self.say(&at("gate"), old.gate, new.gate, !new.gate);
         }
         self.choice(&at("on_fail"), fail_or_warn(old.on_fail), fail_or_warn(new.on_fail));
-        if old.shadow_until != new.shadow_until {
-            let words = |day: Option<jiff::civil::Date>| day.map_or_else(|| NONE.to_owned(), |day| day.to_string());
-            // None is before every day: no shadow at all.
-            self.say(
-                &at("shadow_until"),
-                words(old.shadow_until),
-                words(new.shadow_until),
-                new.shadow_until > old.shadow_until,
-            );
-        }
+        self.shadow(&at("shadow_until"), old.shadow_until, new.shadow_until);
         self.choice(&at("mode"), mode(old.mode), mode(new.mode));
         if old.trials != new.trials {
             self.say(&at("trials"), old.trials.word(), new.trials.word(), new.trials != TrialsRule::All);
         }
         self.limit(&at("pass_rate/min"), old.pass_rate, new.pass_rate, Stricter::More);
-        if old.calibration != new.calibration {
-            let words = |rates: Option<JudgeRates>| rates.map_or_else(|| NONE.to_owned(), rates_of);
-            self.say(&at("pass_rate/calibration"), words(old.calibration), words(new.calibration), true);
-        }
+        self.calibration(&at("pass_rate/calibration"), old.calibration, new.calibration);
         self.limit(&at("case_min"), old.case_min, new.case_min, Stricter::More);
         self.limit(&at("case_max"), old.case_max, new.case_max, Stricter::Less);
         self.percentile(&at("percentile"), old.percentile, new.percentile);

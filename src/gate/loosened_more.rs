@@ -48,7 +48,7 @@ impl List<'_> {
         }
     }
 
-    /// The limits alone: the rest is the metric's, whose changes are told.
+    /// The limits and what a tag may say otherwise than its metric: the rest is the metric's, whose changes are told.
     fn level(&mut self, pointer: &str, old: &MetricPolicy, new: &MetricPolicy) {
         let at = |key: &str| format!("{pointer}/{key}");
         self.limit(&at("min"), old.min, new.min, Stricter::More);
@@ -58,6 +58,10 @@ impl List<'_> {
         self.limit(&at("case_max"), old.case_max, new.case_max, Stricter::Less);
         self.choice(&at("mode"), mode(old.mode), mode(new.mode));
         self.choice(&at("on_fail"), fail_or_warn(old.on_fail), fail_or_warn(new.on_fail));
+        self.shadow(&at("shadow_until"), old.shadow_until, new.shadow_until);
+        // It counts for a pass rate alone.
+        let rates = |one: &MetricPolicy| one.calibration.filter(|_| one.pass_rate.is_some());
+        self.calibration(&at("pass_rate/calibration"), rates(old), rates(new));
     }
 
     fn resource(&mut self, resource: Resource, old: Option<&ResourcePolicy>, new: Option<&ResourcePolicy>) {

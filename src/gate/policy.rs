@@ -234,12 +234,14 @@ impl Policy {
             .collect()
     }
 
-    /// The same on the day of a run: metrics whose shadow has not ended only warn. Where the day is not known, all of them decide.
+    /// The same on the day of a run: metrics whose shadow has not ended only warn, on the cases of a tag as on all of them. Where the day is
+    /// not known, all of them decide.
     #[must_use]
     pub(crate) fn on(mut self, started: Option<&str>) -> Self {
         let day =
             started.and_then(|text| text.parse::<Timestamp>().ok()).map(|time| time.to_zoned(TimeZone::UTC).date());
-        for rules in self.metrics.values_mut() {
+        let of_tags = self.tag_limits.values_mut().flat_map(BTreeMap::values_mut);
+        for rules in self.metrics.values_mut().chain(of_tags) {
             if let (Some(until), Some(day)) = (rules.shadow_until, day)
                 && day <= until
             {

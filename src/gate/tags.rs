@@ -36,7 +36,7 @@ pub(crate) struct TagMetricSettings {
     pub case_max: Option<f64>,
     /// How `min`, `max` and `pass_rate` are read. Default: as for the metric.
     pub mode: Option<ModeSetting>,
-    /// `warn`: said, and does not fail the build. Default: as for the metric.
+    /// `warn`: said, and does not fail the build. Default: as for the metric, with its `shadow_until`.
     pub on_fail: Option<FailOrWarn>,
 }
 
@@ -73,6 +73,8 @@ pub(crate) fn checked(
             let policy = MetricPolicy {
                 min,
                 max,
+                // One judge, so its rates hold for these cases as well where they have none of their own.
+                calibration: checker.calibration(&at, pass_rate.as_ref()).or(whole.calibration),
                 pass_rate: pass_rate.and_then(|rate| rate.min),
                 case_min,
                 case_max,
@@ -80,6 +82,8 @@ pub(crate) fn checked(
                 max_drop: None,
                 mode: mode.unwrap_or(whole.mode),
                 on_fail: on_fail.unwrap_or(whole.on_fail),
+                // Who says what a miss does has said it for every day.
+                shadow_until: whole.shadow_until.filter(|_| on_fail.is_none()),
                 ..whole
             };
             if policy.interval_thresholds() == 0 && case_min.is_none() && case_max.is_none() {

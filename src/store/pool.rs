@@ -1,11 +1,7 @@
 //! A run accepted as a baseline, and the pool of the last accepted runs.
 
-use std::collections::BTreeMap;
-
 use super::{StoreError, Texts};
-use crate::domain::{
-    Baseline, BaselineCase, BaselineRun, BaselineSource, CaseRecord, Cell, Run, SkipReason, Taken, TrialRecord, Usd,
-};
+use crate::domain::{Baseline, BaselineCase, BaselineRun, BaselineSource, Run, Taken};
 
 /// Characters of an answer that are kept to be shown beside a new one.
 const ANSWER_LIMIT: usize = 2000;
@@ -17,42 +13,14 @@ const POOL: usize = 10;
 /// # Errors
 /// Those of reading the run's texts.
 pub fn accept(run: &Run, accepted: BaselineRun, texts: Option<&Texts>) -> Result<Baseline, StoreError> {
-    let mut cases = Vec::with_capacity(run.cases.len());
-    // Further attempts of a failed must-pass case are no trials: repeating only what failed would raise its mean.
     let planned = match run.header.trials {
         0 => usize::MAX,
         trials => usize::try_from(trials).unwrap_or(usize::MAX),
     };
+    let mut cases = Vec::with_capacity(run.cases.len());
     for case in &run.cases {
-        let mut scores = BTreeMap::new();
-        let mut not_applicable = Vec::new();
-        for (at, metric) in run.header.metrics.iter().enumerate() {
-            let cells = || case.trials.iter().take(planned).filter_map(|trial| trial.cells.get(at).copied().flatten());
-            if cells().any(|cell| cell == Cell::Skipped(SkipReason::NotApplicable)) {
-                not_applicable.push(metric.name.clone());
-                continue;
-            }
-            let values = cells().filter_map(|cell| match cell {
-                Cell::Value { value, .. } => Some(value),
-                Cell::Error { .. } | Cell::Unusable { .. } | Cell::Skipped(_) => None,
-            });
-            let mut values: Vec<f64> = values.collect();
-            values.shrink_to_fit();
-            scores.insert(metric.name.clone(), vec![values]);
-        }
-        cases.push(BaselineCase {
-            id: case.id.clone(),
-            target: case.target.clone(),
-            content: case.content,
-            cluster: case.cluster.clone(),
-            tags: case.tags.clone(),
-            scores,
-            not_applicable,
-            answered: case.trials.iter().any(|trial| trial.answered.is_ok()),
-            answer: answer_of(case.trials.first().map(|trial| trial.offset), texts)?,
-            taken: taken(case, planned),
-            older: BTreeMap::new(),
-        });
+        let answer = answer_of(case.trials.first().map(|trial| trial.offset), texts)?;
+        cases.push(BaselineCase { answer, ..BaselineCase::of(case, &run.header.metrics, planned) });
     }
     cases.sort_by(|left, right| (&left.id, &left.target).cmp(&(&right.id, &right.target)));
     Ok(Baseline {
@@ -62,21 +30,6 @@ pub fn accept(run: &Run, accepted: BaselineRun, texts: Option<&Texts>) -> Result
         metrics: run.header.metrics.clone(),
         cases,
     })
-}
-
-/// What the planned trials took, as far as it is known.
-fn taken(case: &CaseRecord, planned: usize) -> Option<Box<Taken>> {
-    let of = |number: fn(&TrialRecord) -> Option<f64>| {
-        let mut numbers: Vec<f64> = case.trials.iter().take(planned).filter_map(number).collect();
-        numbers.retain(|number| number.is_finite() && *number >= 0.0);
-        vec![numbers]
-    };
-    let taken = Taken {
-        latency_ms: of(|trial| trial.latency_ms),
-        tokens: of(|trial| trial.tokens.map(|tokens| tokens as f64)),
-        cost_usd: of(|trial| trial.cost.map(|Usd(dollars)| dollars)),
-    };
-    (!taken.is_empty()).then(|| Box::new(taken))
 }
 
 /// The pool with one more run. Cases, metrics and fingerprints must be the same: only then is it the same thing, measured again.

@@ -27,7 +27,7 @@ pub(super) fn finding(
     };
     let holds = within(value, sample.limit(limit));
     let interval = sample.interval(statistic, scene.policy.alpha).filter(|_| sample.units() >= FEWEST_FOR_AN_INTERVAL);
-    let state = read(sample, interval, limit, rules.mode, holds, value.value());
+    let state = read(sample, statistic, interval, limit, (rules.mode, holds), value.value());
     let (verdict, reason) = match (state, short(scene, sample, statistic)) {
         // More answers only add to these two.
         (ThresholdState::Violated, true) if matches!(statistic, Statistic::Total | Statistic::CaseMax) => {
@@ -49,27 +49,40 @@ pub(super) fn finding(
     let by_value = rules.mode == ModeSetting::Point || interval.is_none();
     let method = interval.filter(|_| !by_value).map_or("point", |(_, _, method)| method);
     method.clone_into(&mut comparison.method);
-    explain::limit(finding, &subject, sample, limit)
+    explain::limit(finding, &subject, sample, limit, by_its_value(sample, statistic, rules.mode))
+}
+
+/// An interval was asked for, and the statistic never has one.
+fn by_its_value(sample: &Sample, statistic: Statistic, mode: ModeSetting) -> bool {
+    match mode {
+        ModeSetting::Point | ModeSetting::Exact => false,
+        ModeSetting::Confident | ModeSetting::Strict => !sample.can_have_interval(statistic),
+    }
 }
 
 /// So little is known that nothing can be vouched for.
-pub(super) fn short(scene: &Scene<'_>, sample: &Sample, statistic: Statistic) -> bool {
-    match (sample.missing(), statistic, sample.resource) {
+fn short(scene: &Scene<'_>, sample: &Sample, statistic: Statistic) -> bool {
+    let (missing, of) = sample.unknown(statistic);
+    match (missing, statistic, sample.resource) {
         (0, ..) => false,
-        (_, Statistic::Total, _) => true,
+        // Any one that is not known may be the largest, and adds to the sum.
+        (_, Statistic::CaseMax | Statistic::Total, _) => true,
         // Answers from the ledger are left out on purpose; a handful of the others says nothing.
-        (_, _, Resource::Latency) => sample.measured() < FEWEST_FOR_AN_INTERVAL as u64,
-        (_, Statistic::CaseMax, _) => true,
-        (missing, ..) => !at_most(missing, sample.answered, scene.policy.max_missing),
+        (_, Statistic::Mean | Statistic::P50 | Statistic::P95, Resource::Latency) => {
+            sample.measured() < FEWEST_FOR_AN_INTERVAL as u64
+        }
+        (_, Statistic::Mean | Statistic::P50 | Statistic::P95, Resource::Tokens | Resource::Cost) => {
+            !at_most(missing, of, scene.policy.max_missing)
+        }
     }
 }
 
 fn read(
     sample: &Sample,
+    statistic: Statistic,
     interval: Option<(f64, f64, &'static str)>,
     limit: f64,
-    mode: ModeSetting,
-    holds: bool,
+    (mode, holds): (ModeSetting, bool),
     value: f64,
 ) -> ThresholdState {
     let by_value = if holds { ThresholdState::Met } else { ThresholdState::Violated };
@@ -79,7 +92,9 @@ fn read(
         ModeSetting::Strict => ThresholdMode::Strict,
     };
     let Some((lower, upper, _)) = interval else {
-        return if mode == ThresholdMode::Strict { ThresholdState::Violated } else { by_value };
+        // Too few cases prove nothing; of what can never be proved the value is all there is.
+        let unproved = mode == ThresholdMode::Strict && sample.can_have_interval(statistic);
+        return if unproved { ThresholdState::Violated } else { by_value };
     };
     let limit = limit * super::sample::factor(sample.resource);
     let state = threshold_state(-value, -upper, -lower, -limit, mode);

@@ -33,7 +33,7 @@ pub(crate) struct LatencySettings {
     pub p50: Option<String>,
     /// 95 of 100 answers must take at most this.
     pub p95: Option<String>,
-    /// Every answer must take at most this.
+    /// Every answer must take at most this. Needs every answer to be timed.
     pub case_max: Option<String>,
     /// One answer to every case, added up, must take at most this. Needs every answer to be timed.
     pub total: Option<String>,
@@ -44,7 +44,7 @@ pub(crate) struct LatencySettings {
     /// What it does where no answer says it, or too few do. Default `fail` (exit code 3).
     pub on_missing: Option<FailOrWarn>,
     /// `point` (default): the value decides. `confident`: violated only where the whole interval is beyond the limit. `strict`: violated unless
-    /// the whole interval is within it.
+    /// the whole interval is within it. What has no interval (`case_max`, `total`, percentiles of several trials or clusters) is read by its value.
     pub mode: Option<ModeSetting>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct AmountSettings {
     pub p50: Option<f64>,
     /// 95 of 100 answers must take at most this.
     pub p95: Option<f64>,
-    /// Every answer must take at most this.
+    /// Every answer must take at most this. Needs every answer to say it.
     pub case_max: Option<f64>,
     /// One answer to every case, added up, must take at most this.
     pub total: Option<f64>,

@@ -7,8 +7,8 @@ use super::super::sheet::Sheet;
 use super::policy::ResourcePolicy;
 use super::sample::{Sample, factor, numbers, one_and, within};
 use super::{Asked, FEWEST_FOR_AN_INTERVAL, explain};
-use crate::domain::{Reason, RuleKind, RuleVerdict, Statistic};
-use crate::stats::{CaseMean, Pair, differences, mean_interval, sign_flip};
+use crate::domain::{Comparison, Reason, RuleKind, RuleVerdict, Statistic};
+use crate::stats::{CaseMean, Pair, Ratio, differences, mean_interval, sign_flip};
 
 pub(super) fn finding(
     scene: &Scene<'_>,
@@ -32,46 +32,97 @@ pub(super) fn finding(
         }
         return explain::nothing_to_compare(new(RuleVerdict::NotEvaluated, Reason::NoBaseline), &subject, resource);
     };
-    let allowed = one_and(most).and_then(|share| old.times(share));
-    let by_value = match allowed {
-        Some(_) => within(current, allowed),
-        None => current.value() <= old.value() * (1.0 + most),
-    };
-    let change = Change::of(&before, &now, scene.policy.alpha)
-        .filter(|_| statistic == Statistic::Mean || statistic == Statistic::Total);
+    let change = Change::of(&before, &now, scene.policy.alpha).filter(|_| is_compared(statistic));
     let enough = now.units() >= FEWEST_FOR_AN_INTERVAL;
     let interval = change.as_ref().and_then(|change| change.interval).filter(|_| enough);
-    // The mean of the pairs' differences, beside what the baseline's mean allows.
-    let bound = before.value(Statistic::Mean).map_or(0.0, |mean| mean.value() * most);
-    // A handful of many cases says nothing of them.
-    let few = now.measured() < FEWEST_FOR_AN_INTERVAL as u64 && now.measured() < sample.answered;
-    let (verdict, reason) = match (rules.mode, interval) {
-        _ if few => (RuleVerdict::Inconclusive, Reason::Missing),
-        (ModeSetting::Confident, Some((lower, _))) if lower > bound => (RuleVerdict::Violated, Reason::ThresholdMissed),
-        (ModeSetting::Confident | ModeSetting::Strict, Some((_, upper))) if upper <= bound => {
-            (RuleVerdict::Met, Reason::ThresholdMet)
-        }
-        (ModeSetting::Confident, Some(_)) => (RuleVerdict::Inconclusive, Reason::ThresholdUncertain),
-        (ModeSetting::Strict, _) => (RuleVerdict::Violated, Reason::ThresholdMissed),
-        _ if by_value => (RuleVerdict::Met, Reason::ThresholdMet),
-        _ => (RuleVerdict::Violated, Reason::ThresholdMissed),
+    let holds = holds(old, current, most);
+    let reading = Reading {
+        mode: rules.mode,
+        statistic,
+        holds,
+        interval,
+        // The mean of the pairs' differences, beside what the baseline's mean allows.
+        bound: before.value(Statistic::Mean).map_or(0.0, |mean| mean.value() * most),
+        // A handful of many cases says nothing of them.
+        few: now.measured() < FEWEST_FOR_AN_INTERVAL as u64 && now.measured() < sample.answered,
     };
+    let (verdict, reason) = reading.decided();
     let mut finding = new(verdict, reason);
+    finding.comparison.planned = sample.answered;
+    levels(&mut finding.comparison, (&before, old), (&now, current));
+    moves(&mut finding.comparison, &now, change.as_ref());
+    // Of the mean difference; of a total it is as many times that as there are cases.
     let scale = if statistic == Statistic::Total { now.measured() as f64 } else { 1.0 };
-    let comparison = &mut finding.comparison;
+    let shown = |(lower, upper): (f64, f64)| [now.shown(lower * scale), now.shown(upper * scale)];
+    finding.comparison.ci = interval.map(shown);
+    let method = if rules.mode == ModeSetting::Point || interval.is_none() { "point" } else { "hall_t" };
+    method.clone_into(&mut finding.comparison.method);
+    let by_its_value = rules.mode != ModeSetting::Point && !is_compared(statistic);
+    let (old, current) = (old.value(), current.value());
+    explain::rise(finding, &subject, &now, &explain::Levels { old, current, most, holds, by_its_value })
+}
+
+fn levels(comparison: &mut Comparison, (before, old): (&Sample, Ratio), (now, current): (&Sample, Ratio)) {
     comparison.baseline = Some(before.shown(old.value()));
     comparison.current = Some(now.shown(current.value()));
     comparison.delta = current.minus(old).map(|delta| now.shown(delta.value()));
-    comparison.ci = interval.map(|(lower, upper)| [now.shown(lower * scale), now.shown(upper * scale)]);
-    comparison.p = change.as_ref().map(|change| change.p);
+}
+
+fn moves(comparison: &mut Comparison, now: &Sample, change: Option<&Change>) {
     comparison.n = now.measured();
-    comparison.planned = sample.answered;
-    if let Some(change) = &change {
+    comparison.p = change.map(|change| change.p);
+    if let Some(change) = change {
         (comparison.up, comparison.down, comparison.same) = change.moves;
     }
-    let method = if rules.mode == ModeSetting::Point || interval.is_none() { "point" } else { "hall_t" };
-    method.clone_into(&mut comparison.method);
-    explain::rise(finding, &subject, &now, old.value(), current.value(), most)
+}
+
+/// Pairs of cases tell how far it moved; a percentile belongs to no pair, and has no interval in any mode.
+fn is_compared(statistic: Statistic) -> bool {
+    match statistic {
+        Statistic::Mean | Statistic::Total => true,
+        Statistic::P50 | Statistic::P95 | Statistic::CaseMax => false,
+    }
+}
+
+/// Whether the level is at most so much above the old one, exactly where that can be said.
+fn holds(old: Ratio, current: Ratio, most: f64) -> bool {
+    match one_and(most).and_then(|share| old.times(share)) {
+        allowed @ Some(_) => within(current, allowed),
+        None => current.value() <= old.value() * (1.0 + most),
+    }
+}
+
+/// What a rise is decided by.
+struct Reading {
+    mode: ModeSetting,
+    statistic: Statistic,
+    /// The value is within the limit.
+    holds: bool,
+    /// Of the mean difference, and the most that it may be.
+    interval: Option<(f64, f64)>,
+    bound: f64,
+    few: bool,
+}
+
+impl Reading {
+    fn decided(&self) -> (RuleVerdict, Reason) {
+        const MET: (RuleVerdict, Reason) = (RuleVerdict::Met, Reason::ThresholdMet);
+        const MISSED: (RuleVerdict, Reason) = (RuleVerdict::Violated, Reason::ThresholdMissed);
+        if self.few {
+            return (RuleVerdict::Inconclusive, Reason::Missing);
+        }
+        let by_value = if self.holds { MET } else { MISSED };
+        match (self.mode, self.interval) {
+            (ModeSetting::Point | ModeSetting::Exact, _) | (ModeSetting::Confident, None) => by_value,
+            (ModeSetting::Confident, Some((lower, _))) if lower > self.bound => MISSED,
+            (ModeSetting::Confident | ModeSetting::Strict, Some((_, upper))) if upper <= self.bound => MET,
+            (ModeSetting::Confident, Some(_)) => (RuleVerdict::Inconclusive, Reason::ThresholdUncertain),
+            (ModeSetting::Strict, Some(_)) => MISSED,
+            // Too few cases prove nothing; of what can never be proved the value is all there is.
+            (ModeSetting::Strict, None) if is_compared(self.statistic) => MISSED,
+            (ModeSetting::Strict, None) => by_value,
+        }
+    }
 }
 
 /// A case on both sides.

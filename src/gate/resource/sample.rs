@@ -15,6 +15,8 @@ pub(super) struct Sample {
     answers: Vec<Ratio>,
     /// Cases that were answered, whether or not they say what it took.
     pub(super) answered: u64,
+    /// Answers that do not say what they took, of whatever case.
+    pub(super) silent: u64,
 }
 
 /// Dollars are held in millionths: scores keep six places, and a token costs less than that.
@@ -27,22 +29,37 @@ pub(super) fn factor(resource: Resource) -> f64 {
 
 /// The numbers of a row's answers.
 pub(super) fn numbers(row: &CaseRecord, resource: Resource) -> Vec<f64> {
-    let number = |trial: &TrialRecord| match resource {
+    row.trials.iter().filter_map(|trial| number(trial, resource)).collect()
+}
+
+fn number(trial: &TrialRecord, resource: Resource) -> Option<f64> {
+    let number = match resource {
         Resource::Latency => trial.latency_ms,
         Resource::Tokens => trial.tokens.map(|tokens| tokens as f64),
         Resource::Cost => trial.cost.map(|Usd(dollars)| dollars * 1e6),
     };
-    row.trials.iter().filter_map(number).filter(|number| number.is_finite() && *number >= 0.0).collect()
+    number.filter(|number| number.is_finite() && *number >= 0.0)
+}
+
+/// Answers of a row that do not say what they took.
+fn silent(row: &CaseRecord, resource: Resource) -> u64 {
+    let answers = row.trials.iter().filter(|trial| trial.answered.is_ok());
+    answers.filter(|trial| number(trial, resource).is_none()).count() as u64
 }
 
 impl Sample {
+    fn empty(resource: Resource) -> Self {
+        Self { resource, cases: Vec::new(), answers: Vec::new(), answered: 0, silent: 0 }
+    }
+
     pub(super) fn of(sheet: &Sheet<'_>, resource: Resource) -> Self {
-        let mut sample = Self { resource, cases: Vec::new(), answers: Vec::new(), answered: 0 };
+        let mut sample = Self::empty(resource);
         for (at, (row, cluster)) in sheet.rows.iter().zip(&sheet.clusters).enumerate() {
             if row.trials.iter().all(|trial| trial.answered.is_err()) {
                 continue;
             }
             sample.answered += 1;
+            sample.silent += silent(row, resource);
             sample.add(at, &numbers(row, resource), *cluster);
         }
         sample.sorted()
@@ -50,7 +67,7 @@ impl Sample {
 
     /// Of other numbers than a sheet's, one list a case.
     pub(super) fn from(resource: Resource, cases: impl IntoIterator<Item = (usize, Vec<f64>, Option<usize>)>) -> Self {
-        let mut sample = Self { resource, cases: Vec::new(), answers: Vec::new(), answered: 0 };
+        let mut sample = Self::empty(resource);
         for (at, numbers, cluster) in cases {
             sample.answered += 1;
             sample.add(at, &numbers, cluster);
@@ -74,8 +91,24 @@ impl Sample {
         self.cases.len() as u64
     }
 
+    /// Answered cases of which no answer says what it took.
     pub(super) fn missing(&self) -> u64 {
         self.answered.saturating_sub(self.measured())
+    }
+
+    /// Answers that say what they took.
+    pub(super) fn told(&self) -> u64 {
+        self.answers.len() as u64
+    }
+
+    /// What a statistic does not know, of how many: a mean is read over cases, the others over single answers.
+    pub(super) fn unknown(&self, statistic: Statistic) -> (u64, u64) {
+        match statistic {
+            Statistic::Mean => (self.missing(), self.answered),
+            Statistic::P50 | Statistic::P95 | Statistic::CaseMax | Statistic::Total => {
+                (self.silent, self.told().saturating_add(self.silent))
+            }
+        }
     }
 
     /// `None` without any number.
@@ -118,11 +151,22 @@ impl Sample {
         }
     }
 
-    /// Answers that hang together say less than their number.
+    /// Whether more cases would give the statistic an interval; one that never has any is read by its value in every mode.
+    pub(super) fn can_have_interval(&self, statistic: Statistic) -> bool {
+        match statistic {
+            Statistic::Mean => true,
+            Statistic::P50 | Statistic::P95 => self.apart(),
+            Statistic::CaseMax | Statistic::Total => false,
+        }
+    }
+
+    /// Answers that hang together, of one case or of one cluster, say less than their number.
+    fn apart(&self) -> bool {
+        self.answers.len() == self.cases.len() && self.cases.iter().all(|(_, _, cluster)| cluster.is_none())
+    }
+
     fn ranks(&self, at: f64, alpha: f64) -> Option<(f64, f64, &'static str)> {
-        let apart =
-            self.answers.len() == self.cases.len() && self.cases.iter().all(|(_, _, cluster)| cluster.is_none());
-        if !apart {
+        if !self.apart() {
             return None;
         }
         let (lower, upper) = percentile_ranks(self.answers.len() as u64, at, alpha);

@@ -119,6 +119,23 @@ fn a_concurrent_baseline_moves_with_the_day() {
 }
 
 #[test]
+fn a_concurrent_baseline_has_no_times_that_cannot_be() {
+    let timed = |first: f64| {
+        let mut run = passing(30, 30);
+        run.cases.iter_mut().for_each(|case| case.trials[0].latency_ms = Some(10.0));
+        run.cases[0].trials[0].latency_ms = Some(first);
+        run
+    };
+    let gate = json!({
+        "baseline": { "mode": "concurrent", "target": "old" },
+        "resources": { "latency": { "increase": { "mean": 0.01 } } },
+    });
+    let verdict = verdict(&two(&timed(10.0), &timed(-90.0)), &BaselineState::NotAsked, gate);
+    let rise = rule(&verdict, RuleKind::ResourceRise);
+    assert_eq!((rise.baseline, rise.n, rise.verdict), (Some(10.0), 29, RuleVerdict::Met));
+}
+
+#[test]
 fn a_plan_of_trials_reads_as_many_of_the_other_half() {
     // First trials alike; of three trials the base's others are better.
     let half = |later: f64| {
@@ -180,6 +197,13 @@ fn suspects_on_which_the_base_does_no_better_blame_nobody() {
     let most = again(&most);
     assert_eq!((rule(&most, RuleKind::EachCase).reason, most.exit_code), (Reason::ThresholdMissed, 1));
     assert_eq!(rule(&most, RuleKind::NotWorse).reason, Reason::Environment);
+    // A few that could be scored there speak for nobody else.
+    for (scored, reason) in [(0, Reason::Mean), (1, Reason::Mean), (5, Reason::Mean), (6, Reason::Environment)] {
+        let mut few = base_today(false);
+        few.cases.iter_mut().skip(scored).for_each(|case| case.trials[0].cells = vec![error()]);
+        let few = again(&few);
+        assert_eq!((rule(&few, RuleKind::NotWorse).reason, few.exit_code), (reason, 1), "{scored} of 10");
+    }
 }
 
 #[test]

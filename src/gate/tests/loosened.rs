@@ -114,6 +114,25 @@ fn another_calibration_is_always_a_loosening() {
 }
 
 #[test]
+fn what_a_tag_says_otherwise_than_its_metric_is_told_too() {
+    let gate = |limits: Value| {
+        let metric = json!({ "pass_mark": 0.5, "shadow_until": "2026-12-31" });
+        json!({ "metrics": { "quality": metric }, "slices": { "zh": { "limits": { "quality": limits } } } })
+    };
+    let rates = json!({ "both_pass": 9, "judge_only": 1, "people_only": 5, "both_fail": 9 });
+    let plain = gate(json!({ "pass_rate": { "min": 0.5 } }));
+    let corrected = gate(json!({ "pass_rate": { "min": 0.5, "calibration": rates } }));
+    let found = told(&plain, &corrected);
+    let what = "gate.slices.zh.limits.quality.pass_rate.calibration";
+    assert!(found.len() == 1 && found[0].0 == what && found[0].3, "{found:?}");
+    // Without its own word it only warns up to the metric's day.
+    let decides = gate(json!({ "pass_rate": { "min": 0.5 }, "on_fail": "fail" }));
+    let found = told(&decides, &plain);
+    assert!(found.len() == 1 && found[0].0 == "gate.slices.zh.limits.quality.shadow_until" && found[0].3, "{found:?}");
+    assert!(told(&plain, &decides).iter().all(|one| !one.3));
+}
+
+#[test]
 fn another_place_of_the_baseline_is_always_a_loosening() {
     let of = |settings: Value| json!({ "baseline": settings });
     let pairs = [

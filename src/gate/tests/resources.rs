@@ -100,6 +100,97 @@ fn answers_of_the_ledger_are_left_out_of_latencies_and_said() {
 }
 
 #[test]
+fn a_latency_that_no_answer_exceeds_needs_every_answer_to_be_timed() {
+    let mut numbers: Vec<Option<f64>> = vec![Some(100.0); 30];
+    numbers.extend([None; 10]);
+    let partly = asked(&took(&numbers), json!({ "latency": { "case_max": "1s" } }));
+    let rule = of(&partly, Statistic::CaseMax);
+    assert_eq!((rule.verdict, rule.reason, partly.exit_code), (RuleVerdict::Inconclusive, Reason::Missing, 3));
+    assert!(rule.explanation.contains("30 of 40 answered cases"), "{}", rule.explanation);
+    assert!(rule.explanation.contains("those from the ledger"), "{}", rule.explanation);
+    assert!(rule.explanation.contains("Ask anew with --ledger refresh"), "{}", rule.explanation);
+    // One that is over is over, whatever the others took.
+    assert_eq!(asked(&took(&numbers), json!({ "latency": { "case_max": "99ms" } })).exit_code, 1);
+    let warned = asked(&took(&numbers), json!({ "latency": { "case_max": "1s", "on_missing": "warn" } }));
+    assert_eq!(warned.exit_code, 0);
+}
+
+/// Thirty cases of three answers of ten tokens; so many answers, each of another case, do not say it.
+fn thrice(silent: usize) -> Run {
+    let cases = (0..30).map(|at| {
+        let mut case = case(&format!("c{at:04}"), vec![vec![value(1.0)]; 3]);
+        case.trials.iter_mut().for_each(|trial| trial.tokens = Some(10));
+        if at < silent {
+            case.trials[1].tokens = None;
+        }
+        case
+    });
+    run(quality(), cases.collect())
+}
+
+#[test]
+fn one_silent_answer_among_the_trials_of_a_case_is_missing() {
+    let read = |silent: usize, statistic: Statistic| {
+        let verdict = asked(&thrice(silent), json!({ "tokens": { statistic.key(): 300 } }));
+        (of(&verdict, statistic).reason, verdict.exit_code)
+    };
+    let (met, missing) = ((Reason::ThresholdMet, 0), (Reason::Missing, 3));
+    for statistic in Statistic::ALL {
+        assert_eq!(read(0, statistic), met, "{statistic:?}");
+    }
+    // Of 90 answers one may be silent for a percentile, three may not.
+    for statistic in [Statistic::P50, Statistic::P95] {
+        assert_eq!((read(1, statistic), read(3, statistic)), (met, missing), "{statistic:?}");
+    }
+    for statistic in [Statistic::CaseMax, Statistic::Total] {
+        assert_eq!(read(1, statistic), missing, "{statistic:?}");
+    }
+    // A mean counts a case with those of its answers that say it.
+    assert_eq!(read(3, Statistic::Mean), met);
+    let told = asked(&thrice(3), json!({ "tokens": { "case_max": 10 } }));
+    let why = &of(&told, Statistic::CaseMax).explanation;
+    assert!(
+        why.contains("(30 answered cases, 87 of 90 answers)") && why.contains("Give the target its `usage`"),
+        "{why}"
+    );
+}
+
+#[test]
+fn strict_reads_what_never_has_an_interval_by_its_value() {
+    let judged = |run: &Run, statistic: Statistic, limit: u32| {
+        let verdict = asked(run, json!({ "tokens": { statistic.key(): limit, "mode": "strict" } }));
+        let rule = of(&verdict, statistic);
+        (rule.verdict, rule.explanation.clone())
+    };
+    let run = thrice(0);
+    for (statistic, limit) in
+        [(Statistic::CaseMax, 10), (Statistic::Total, 300), (Statistic::P50, 10), (Statistic::P95, 10)]
+    {
+        let (found, why) = judged(&run, statistic, limit);
+        assert_eq!(found, RuleVerdict::Met, "{statistic:?}: {why}");
+        assert!(why.contains("It has no interval, so the value decides."), "{why}");
+        assert_eq!(judged(&run, statistic, limit - 1).0, RuleVerdict::Violated, "{statistic:?}");
+    }
+    // A mean of a few cases would have one, with more of them: nothing is shown yet.
+    let (found, why) = judged(&took(&[Some(10.0); 5]), Statistic::Mean, 20);
+    assert_eq!(found, RuleVerdict::Violated);
+    assert!(why.contains("it is not shown to be at most 20 tokens, as mode strict asks"), "{why}");
+}
+
+#[test]
+fn strict_reads_the_rise_of_a_percentile_by_its_value() {
+    let world = |by: f64| took(&(1..=100).map(|at| Some(f64::from(at) * by)).collect::<Vec<_>>());
+    let judged = |by: f64| {
+        let latency = json!({ "increase": { "p95": 0.2 }, "mode": "strict" });
+        let verdict = verdict(&world(by), &before(&[world(1.0)]), json!({ "resources": { "latency": latency } }));
+        (verdict.exit_code, of(&verdict, Statistic::P95).explanation.clone())
+    };
+    let (code, why) = judged(1.1);
+    assert!(code == 0 && why.contains("It has no interval, so the value decides."), "{why}");
+    assert_eq!(judged(1.3).0, 1);
+}
+
+#[test]
 fn a_handful_of_timed_answers_vouches_for_nothing() {
     let mut numbers: Vec<Option<f64>> = vec![Some(100.0); 19];
     numbers.push(None);
@@ -223,10 +314,9 @@ proptest! {
         };
         // At most 2 of 100 may be missing, none of a sum or of the largest; the ledger's answers have no latency.
         let short = match statistic {
-            Statistic::Total => missing > 0,
-            _ if latency && !matches!(statistic, Statistic::Total) => missing > 0 && known.len() < 20,
-            Statistic::CaseMax => missing > 0,
-            _ => missing * 100 > numbers.len() * 2,
+            Statistic::CaseMax | Statistic::Total => missing > 0,
+            Statistic::Mean | Statistic::P50 | Statistic::P95 if latency => missing > 0 && known.len() < 20,
+            Statistic::Mean | Statistic::P50 | Statistic::P95 => missing * 100 > numbers.len() * 2,
         };
         let only_grows = matches!(statistic, Statistic::Total | Statistic::CaseMax);
         let expected = match (holds, short) {

@@ -63,6 +63,42 @@ fn limits_of_tags_share_alpha_with_the_others() {
 }
 
 #[test]
+fn the_share_that_passes_is_corrected_by_the_judges_rates_for_a_tag_as_well() {
+    // 20 of 25 pass; of what people pass the judge passes four of five.
+    let rates = json!({ "both_pass": 80, "people_only": 20, "judge_only": 0, "both_fail": 100 });
+    let own = limited(&world(5), json!({ "pass_rate": { "min": 0.9, "calibration": rates } }));
+    assert_eq!((of_tag(&own).current, own.exit_code), (Some(1.0), 0), "{:?}", of_tag(&own));
+    // Where it has none of its own, the metric's.
+    let whole = json!({ "pass_rate": { "min": 0.1, "calibration": rates } });
+    let limits = json!({ "quality": { "pass_rate": { "min": 0.9 } } });
+    let gate = json!({ "metrics": { "quality": whole }, "slices": { "zh": { "limits": limits } } });
+    assert_eq!(of_tag(&verdict(&world(5), &BaselineState::NotAsked, gate)).current, Some(1.0));
+    // Rates that say nothing are refused where they stand.
+    let none = json!({ "both_pass": 1, "people_only": 1, "judge_only": 1, "both_fail": 1 });
+    let limits = json!({ "quality": { "pass_rate": { "min": 0.9, "calibration": none } } });
+    let block = Block::from_value("gate", "gate", json!({ "slices": { "zh": { "limits": limits } } }));
+    let mut diagnostics = Diagnostics::default();
+    assert!(Policy::build(Some(&block), &[], &mut diagnostics).is_none());
+}
+
+#[test]
+fn a_metric_in_the_shadow_only_warns_on_the_cases_of_a_tag_too() {
+    let judged = |day: &str, limits: Value| {
+        let mut run = world(20);
+        run.header.started = Some(format!("{day}T12:00:00Z"));
+        let metric = json!({ "min": 0.1, "shadow_until": "2026-11-30" });
+        let slices = json!({ "zh": { "limits": { "quality": limits } } });
+        let gate = json!({ "metrics": { "quality": metric }, "slices": slices });
+        verdict(&run, &BaselineState::NotAsked, gate)
+    };
+    let shadow = judged("2026-11-30", json!({ "min": 0.8 }));
+    assert_eq!((shadow.exit_code, of_tag(&shadow).severity), (0, Severity::Warn), "{}", shadow.headline);
+    assert_eq!(judged("2026-12-01", json!({ "min": 0.8 })).exit_code, 1);
+    // Said for the tag itself, it holds from the first day on.
+    assert_eq!(judged("2026-11-30", json!({ "min": 0.8, "on_fail": "fail" })).exit_code, 1);
+}
+
+#[test]
 fn a_tag_with_limits_that_nobody_has_is_never_green() {
     let verdict = verdict(
         &world(0),

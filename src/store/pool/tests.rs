@@ -1,5 +1,9 @@
+use std::collections::BTreeMap;
+
 use super::*;
-use crate::domain::{CaseRecord, Digest, FailureKind, MetricSpec, RunHeader, ScoreKind, Side, TrialRecord};
+use crate::domain::{
+    CaseRecord, Cell, Digest, FailureKind, MetricSpec, RunHeader, ScoreKind, Side, SkipReason, TrialRecord,
+};
 
 fn metrics() -> Vec<MetricSpec> {
     let spec = |name: &str| MetricSpec {
@@ -48,6 +52,23 @@ fn accepted(id: &str) -> BaselineRun {
 fn one(id: &str, score: f64) -> Baseline {
     let cases = ["a", "b"].map(|case| record(case, vec![trial(0, vec![value(score), value(score)])]));
     accept(&run(cases.into()), accepted(id), None).unwrap()
+}
+
+#[test]
+fn the_planned_trials_are_the_first_by_number_and_no_further_attempt_counts() {
+    let mut failed = trial(0, vec![None, None]);
+    failed.answered = Err((FailureKind::Timeout, Side::Target));
+    failed.latency_ms = Some(-1.0);
+    let attempt = trial(1, vec![value(1.0), value(1.0)]);
+    let mut measured = run(vec![
+        record("a", vec![trial(1, vec![value(1.0), value(1.0)]), trial(0, vec![value(0.0), value(0.5)])]),
+        record("b", vec![failed, attempt]),
+    ]);
+    measured.header.trials = 1;
+    let baseline = accept(&measured, accepted("r"), None).unwrap();
+    let seen: Vec<_> = baseline.cases.iter().map(|case| (case.answered, case.scores["m"].clone())).collect();
+    assert_eq!(seen, [(true, vec![vec![0.0]]), (false, vec![vec![]])]);
+    assert_eq!(baseline.cases[1].taken, None, "no time is negative");
 }
 
 #[test]

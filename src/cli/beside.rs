@@ -1,7 +1,8 @@
 //! What a verdict is drawn from beside run and baseline: the anchor, and how far judges agree with people. In a pull request these files are
 //! those of the base commit, like the baseline.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::Path;
 
 use super::base::{Yardstick, beside};
@@ -59,18 +60,40 @@ fn bytes(suite: &Suite, yardstick: &Yardstick, path: &str) -> Result<Option<Vec<
         return kept.tree.file(&path);
     }
     let file = suite.resolve(path).map_err(|error| format!("{path}: {error}"))?;
-    match std::fs::read(&file) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(format!("{path}: {error}")),
+    let read = || -> std::io::Result<Option<Vec<u8>>> {
+        let Some(file) = plain_file(&file)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        // One byte more, so that what is too large is seen to be.
+        file.take(LARGEST as u64 + 1).read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
+    };
+    read().map_err(|error| format!("{path}: {error}"))
+}
+
+/// A file to read; `None`: there is none. Nothing else is opened: a pipe would wait for a writer, and a device never ends.
+///
+/// # Errors
+/// It is no plain file, or cannot be opened.
+pub(super) fn plain_file(path: &Path) -> std::io::Result<Option<File>> {
+    let opened = std::fs::metadata(path).and_then(|data| match data.is_file() {
+        true => File::open(path),
+        false => Err(std::io::Error::new(ErrorKind::InvalidInput, "it is no plain file")),
+    });
+    match opened {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
 fn anchor(suite: &Suite, yardstick: &Yardstick, path: &str, declared: &[MetricSpec]) -> Result<BaselineState, Failed> {
     let found = match &yardstick.kept {
         None => match suite.resolve(path) {
-            Ok(file) if file.exists() => reference::of_file(&file, declared)?,
-            Ok(_) => BaselineState::Absent(path.to_owned()),
+            Ok(file) => match plain_file(&file) {
+                Ok(Some(_)) => reference::of_file(&file, declared)?,
+                Ok(None) => BaselineState::Absent(path.to_owned()),
+                Err(error) => BaselineState::Broken(format!("{path}: {error}")),
+            },
             Err(error) => BaselineState::Broken(format!("{path}: {error}")),
         },
         Some(_) => match bytes(suite, yardstick, path) {

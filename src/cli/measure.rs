@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
@@ -153,8 +154,9 @@ async fn carry_out(
         None => None,
     };
     if let (Some(again), Some(end)) = (&again, &mut run.completion) {
-        count_in(again, end);
+        count_in(&again.run, end);
     }
+    let again = again.filter(|again| again.whole).map(|again| again.run);
     events.emit(Event::Ended);
     // A run that an endpoint would not answer has not ended, nor has one that left calls in batches: the same command goes on with it.
     let complete = run.completion.as_ref().is_some_and(|end| end.complete);
@@ -167,21 +169,49 @@ async fn carry_out(
 /// The file of the suspects' answers by the base's system.
 pub(super) const CONFIRMED: &str = "confirm.jsonl";
 
-/// Asks the base's system for the cases for which the run would fail; `None`: there are none.
+/// What the base's system said of the suspects.
+struct Again {
+    run: Run,
+    /// It answered for all of them: a part excuses nothing, and is counted all the same.
+    whole: bool,
+}
+
+/// How often it is looked whether others let go of a plan, and how long between: together a second.
+const LOOKS: u32 = 100;
+const BETWEEN: Duration = Duration::from_millis(10);
+
+/// What nobody else holds any more; `None`: somebody still does.
+async fn alone<T>(mut shared: Arc<T>) -> Option<T> {
+    for _ in 0..LOOKS {
+        match Arc::try_unwrap(shared) {
+            Ok(alone) => return Some(alone),
+            Err(still) => shared = still,
+        }
+        // Jobs that have answered may be about to end.
+        tokio::time::sleep(BETWEEN).await;
+    }
+    Arc::into_inner(shared)
+}
+
+/// Asks the base's system for the cases for which the run would fail; `None`: there are none, or it could not be asked.
 async fn ask_base(
     plan: Arc<Plan>,
     target: target::Ready,
     run: &Run,
     means: &Means<'_>,
     (caller, cancel, events): (&Arc<Caller>, &Cancel, &Arc<dyn EventSink>),
-) -> Result<Option<Run>, Failed> {
+) -> Result<Option<Again>, Failed> {
     let whole = run.completion.as_ref().is_some_and(|end| end.complete);
     let suspects = if whole { (means.suspects)(run) } else { BTreeSet::new() };
     if suspects.is_empty() {
         return Ok(None);
     }
-    let Ok(plan) = Arc::try_unwrap(plan) else {
-        return Err(Failed::CouldNot("the plan of the run is still in use".to_owned()));
+    let Some(plan) = alone(plan).await else {
+        // The run is whole and paid for: it is judged without.
+        let text =
+            format!("{} could not be asked, since the run still holds its plan: it excuses nothing", target.name);
+        events.emit(Event::Note { text });
+        return Ok(None);
     };
     let words = counted(suspects.len() as u64, "case", "cases");
     events.emit(Event::Note { text: format!("{words} would fail the build: asking {} for them too", target.name) });
@@ -197,23 +227,29 @@ async fn ask_base(
     let wanted = means.dataset.cases().filter(|case| case.as_ref().map_or(true, |case| suspects.contains(&case.id)));
     let results = means.folder.join(CONFIRMED);
     let again = engine::run(plan, wanted, Arc::clone(caller), &results, cancel, events.as_ref()).await?;
-    if again.completion.as_ref().is_some_and(|end| end.complete) {
-        return Ok(Some(again));
+    let whole = again.completion.as_ref().is_some_and(|end| end.complete);
+    if !whole {
+        let text = "the base's system could not be asked for all of them, so it excuses nothing".to_owned();
+        events.emit(Event::Note { text });
     }
-    let text = "the base's system could not be asked for all of them, so it excuses nothing".to_owned();
-    events.emit(Event::Note { text });
-    Ok(None)
+    Ok(Some(Again { run: again, whole }))
 }
 
 /// What the suspects took is part of what the run took: no call is silent. The caller counts its requests from its beginning.
 fn count_in(again: &Run, end: &mut Completion) {
     let Some(more) = &again.completion else { return };
+    // Who sent nothing paid nothing; else an unknown part makes the sum unknown.
+    let paid = |cost: Option<Usd>, requests: u64| if requests == 0 { cost.or(Some(Usd(0.0))) } else { cost };
+    let before = paid(end.cost, end.calls.requests);
+    let after = paid(more.cost, more.calls.requests.saturating_sub(end.calls.requests));
+    let any = end.cost.is_some() || more.cost.is_some();
+    end.cost = match (before, after) {
+        (Some(Usd(before)), Some(Usd(after))) if any => Some(Usd(((before + after) * 1e9).round() / 1e9)),
+        _ => None,
+    };
     let repairs = end.calls.repairs.saturating_add(more.calls.repairs);
     end.calls = CallCounts { repairs, ..more.calls };
     end.usage += more.usage;
-    if let Some(Usd(more)) = more.cost {
-        end.cost = Some(Usd(end.cost.map_or(0.0, |Usd(sum)| sum) + more));
-    }
     end.elapsed_ms = end.elapsed_ms.saturating_add(more.elapsed_ms);
 }
 
@@ -226,7 +262,7 @@ fn settings(suite: &Suite, plan: &Plan) -> CallerSettings {
     }
 }
 
-async fn stop_after(deadline: std::time::Duration, canceller: Canceller) {
+async fn stop_after(deadline: Duration, canceller: Canceller) {
     tokio::time::sleep(deadline).await;
     canceller.cancel(Stop::Deadline);
 }
@@ -295,3 +331,6 @@ impl Attempt for Unconnected {
         Box::pin(std::future::ready(Err(rejection)))
     }
 }
+
+#[cfg(test)]
+mod tests;

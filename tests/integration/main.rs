@@ -70,6 +70,7 @@ mod quickstart;
 #[path = "support/raw_server.rs"]
 mod raw_server;
 #[cfg(unix)]
+mod refreshing;
 mod release;
 #[cfg(target_os = "linux")]
 mod reliability;

@@ -96,7 +96,8 @@ impl Earlier {
     }
 }
 
-fn references(path: Option<&serde_json::Value>) -> Vec<String> {
+/// The paths of a data set, as written.
+pub(super) fn references(path: Option<&serde_json::Value>) -> Vec<String> {
     match path {
         Some(serde_json::Value::String(path)) => vec![path.clone()],
         Some(serde_json::Value::Array(paths)) => {

@@ -1,10 +1,12 @@
 //! A committed baseline that the change edits.
 
 use std::collections::BTreeSet;
+use std::io::Read as _;
 use std::path::Path;
 
 use super::earlier::Earlier;
 use super::tree::{Tree, beside};
+use crate::cli::beside::plain_file;
 use crate::cli::reference;
 use crate::domain::{BaseRecord, Baseline, PolicyChange};
 use crate::gate::BaselineFrom;
@@ -24,18 +26,14 @@ pub(super) fn compare(tree: &Tree, earlier: &Earlier, current: &Suite, record: &
         // It is reported where it is read.
         Err(_) => return,
     };
-    let new = match std::fs::read(tree.top.join(&path)) {
-        Ok(new) => Some(new),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(_) => return,
-    };
-    if same(old.as_deref(), new.as_deref()) {
+    let new = of_checkout(&tree.top.join(&path)).map_err(|error| error.to_string());
+    if new.as_ref().is_ok_and(|new| same(old.as_deref(), new.as_deref())) {
         return;
     }
     record.changes.push(PolicyChange {
         what: format!("baseline {path}"),
-        old: old.as_deref().map_or_else(|| "absent".to_owned(), |bytes| described(bytes, &path)),
-        new: new.as_deref().map_or_else(|| "removed".to_owned(), |bytes| described(bytes, &path)),
+        old: words(&Ok(old.clone()), "absent", &path),
+        new: words(&new, "removed", &path),
         place: current.gate.as_ref().map(|gate| format!("{}:{}", gate.source.path, gate.place("/baseline").line)),
         // Where the base has none, none is used.
         loosens: old.is_some(),
@@ -46,9 +44,16 @@ pub(super) fn compare(tree: &Tree, earlier: &Earlier, current: &Suite, record: &
 /// workflow itself put there is the workflow's.
 pub(super) fn named(tree: &Tree, file: &Path, record: &mut BaseRecord) {
     let Some(path) = tree.path_of(file) else { return };
-    let (Ok(old), Ok(new)) = (tree.file(&path), tree.of_head(&path)) else { return };
+    // What git itself calls the same need not be read: a pointer of Git LFS, or a link to where only the workflow writes.
+    let known = tree.same(&path, &path);
+    if known == Ok(true) {
+        return;
+    }
+    let (old, new) = (tree.file(&path), tree.of_head(&path));
     let what = format!("baseline {path}");
-    if new.is_none() && old.is_none() || same(old.as_deref(), new.as_deref()) {
+    if let (Ok(_), Ok(old), Ok(new)) = (&known, &old, &new)
+        && same(old.as_deref(), new.as_deref())
+    {
         return;
     }
     if record.changes.iter().any(|change| change.what == what) {
@@ -56,11 +61,28 @@ pub(super) fn named(tree: &Tree, file: &Path, record: &mut BaseRecord) {
     }
     record.changes.push(PolicyChange {
         what,
-        old: old.as_deref().map_or_else(|| "absent".to_owned(), |bytes| described(bytes, &path)),
-        new: new.as_deref().map_or_else(|| "removed".to_owned(), |bytes| described(bytes, &path)),
+        old: words(&old, "absent", &path),
+        new: words(&new, "removed", &path),
         place: Some(path),
         loosens: true,
     });
+}
+
+/// `None`: there is none.
+fn of_checkout(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    let Some(mut file) = plain_file(path)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// What it is, `none` where it is not, or why that cannot be told: what cannot be compared is not taken for the same.
+fn words(read: &Result<Option<Vec<u8>>, String>, none: &str, path: &str) -> String {
+    match read {
+        Ok(Some(bytes)) => described(bytes, path),
+        Ok(None) => none.to_owned(),
+        Err(why) => format!("not to be compared ({why})"),
+    }
 }
 
 /// A checkout may have other line ends.

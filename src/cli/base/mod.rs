@@ -13,9 +13,9 @@ mod commit;
 mod earlier;
 mod kept;
 mod proposal;
+mod systems;
 mod tree;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -141,17 +141,13 @@ impl Yardstick {
         Self { policy, record: Some(record), kept: None }
     }
 
-    /// Finds out what decides. `named`: a baseline file of the command line.
+    /// Finds out what decides. `named`: baseline files of the command line.
     ///
     ///  Outside of pull requests it is the suite's own policy.
     ///
     /// # Errors
     /// `--base` names no commit.
-    pub(super) fn find(
-        subject: Subject<'_>,
-        (args, named): (&BaseArgs, Option<&Path>),
-        env: &Env,
-    ) -> Result<Self, Failed> {
+    pub(super) fn find(subject: Subject<'_>, (args, named): (&BaseArgs, &[&Path]), env: &Env) -> Result<Self, Failed> {
         let Subject { suite, policy, metrics, cases } = subject;
         let proposal = match args.base.as_deref() {
             Some("none") => {
@@ -214,10 +210,10 @@ impl Yardstick {
                 .push("only some cases were selected, so they are not compared with the base's".to_owned()),
         }
         kept::compare(&base.tree, &earlier, suite, &mut record);
-        if let Some(named) = named {
+        for named in named {
             kept::named(&base.tree, named, &mut record);
         }
-        roles(&earlier, suite, &mut record);
+        systems::compare(&base.tree, &earlier, suite, &mut record);
         if record.by == JudgedBy::Accepted {
             return Ok(Self::with(policy, record));
         }
@@ -226,35 +222,6 @@ impl Yardstick {
         let rules = earlier.policy.clone().of_change().with_rules_of(&policy, is_new).with_plan(&suite.run.looks);
         let kept = Kept { tree: base.tree, folder: earlier.folder, suite: earlier.suite.name };
         Ok(Self { policy: rules, record: Some(record), kept: Some(kept) })
-    }
-}
-
-/// The system that the base branch has is not the change's to choose.
-fn roles(earlier: &Earlier, suite: &Suite, record: &mut BaseRecord) {
-    let concurrent = earlier.policy.baseline.as_ref().and_then(|asked| asked.target.as_ref());
-    let names: BTreeSet<&String> = concurrent.into_iter().chain(&earlier.policy.confirm).collect();
-    for name in names {
-        let of = |suite: &Suite| {
-            let block = suite.targets.iter().find(|block| *block.name == **name);
-            block.map(|block| {
-                (block.kind.clone(), block.value.clone(), format!("{}:{}", block.source.path, block.span.line))
-            })
-        };
-        let (before, after) = (of(&earlier.suite), of(suite));
-        let same = match (&before, &after) {
-            (Some(before), Some(after)) => (&before.0, &before.1) == (&after.0, &after.1),
-            (None, None) => true,
-            (Some(_), None) | (None, Some(_)) => false,
-        };
-        if !same {
-            record.changes.push(PolicyChange {
-                what: format!("targets.{name}"),
-                old: before.map_or("absent", |_| "as on the base").to_owned(),
-                new: after.as_ref().map_or("removed", |_| "changed").to_owned(),
-                place: after.map(|(.., place)| place),
-                loosens: true,
-            });
-        }
     }
 }
 

@@ -57,6 +57,28 @@ impl Tree {
         }
     }
 
+    /// Whether the base has the same in `old` as the commit that is checked out has in `new`: a file, a folder with all in it, or nothing. Links are
+    /// followed as far as they stay inside.
+    ///
+    /// # Errors
+    /// Git could not say.
+    pub(super) fn same(&self, old: &str, new: &str) -> Result<bool, String> {
+        Ok(self.named(&self.commit, old)? == self.named("HEAD", new)?)
+    }
+
+    /// What git calls it; `None`: there is nothing.
+    fn named(&self, commit: &str, path: &str) -> Result<Option<String>, String> {
+        if path.contains(['\n', '\r', '\0']) {
+            return Err(format!("{}: its path holds a line end", path.escape_debug()));
+        }
+        let asked = format!("{commit}:{path}\n");
+        let arguments = ["cat-file", "--batch-check", "--follow-symlinks"];
+        let out = self.git.bytes(&arguments, asked.as_bytes()).map_err(|error| error.to_string())?;
+        let out = String::from_utf8_lossy(&out).into_owned();
+        // It says `COMMIT:PATH missing`.
+        Ok((!out.starts_with(asked.trim_end_matches('\n'))).then_some(out))
+    }
+
     /// The paths of all files in a folder; what cannot be listed is empty.
     pub(super) fn files(&self, folder: &str) -> Result<Vec<String>, String> {
         self.git.files(&self.commit, folder).map_err(|error| error.to_string())

@@ -13,7 +13,7 @@ use crate::cli::failure::Failed;
 use crate::cli::{keep, reference, screen};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Baseline, BaselineCase, BaselineRun, Env, MetricName, Run, RunHeader};
-use crate::gate::{BaselineState, Fallen, Policy};
+use crate::gate::{Fallen, Policy};
 use crate::report::escape::terminal;
 use crate::store::{
     Mark, Place, StoreError, Texts, accept, parse_baseline, pool, read_results, render_baseline, repeats,
@@ -25,6 +25,8 @@ use crate::text::number::{self, NONE, counted};
 const NAME: usize = 200;
 /// How often a place that others write to is tried.
 const ATTEMPTS: u32 = 5;
+/// The suite file where the command line names none.
+const SUITE: &str = "scoregate.yaml";
 /// The path in a branch where nothing says another.
 const USUAL: &str = "baseline.jsonl";
 
@@ -60,21 +62,18 @@ struct Ratchet {
 
 /// What a step of `refresh` came to.
 enum Step {
-    Added,
+    /// To a pool of so many.
+    Added(usize),
     /// The pool has as many runs as are wanted.
     Full(usize),
     Ended(Ending),
 }
 
-/// The baseline of a place that the command line names.
-fn state_of(place: &str, env: &Env) -> Result<BaselineState, Failed> {
-    let place = keep::named(place, USUAL, env).map_err(no_place)?;
+/// The baseline that is there now; `None`: there is none.
+fn stored_in(place: &dyn Place) -> Result<Option<Baseline>, Failed> {
     match keep::wait(place.load()).map_err(Failed::CouldNot)? {
-        Ok(stored) => {
-            let baseline = parse_baseline(&stored.bytes, Path::new(&place.name()), &place.name())?;
-            Ok(BaselineState::Found(Box::new(baseline)))
-        }
-        Err(StoreError::Absent { path }) => Ok(BaselineState::Absent(path.display().to_string())),
+        Ok(stored) => Ok(Some(parse_baseline(&stored.bytes, Path::new(&place.name()), &place.name())?)),
+        Err(StoreError::Absent { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
@@ -85,18 +84,25 @@ fn no_place(why: String) -> Failed {
 
 /// Where the run is accepted: as the command line says, else as the suite does.
 fn destination(to: Option<&str>, suite: &Path, run: &RunHeader, env: &Env) -> Result<Box<dyn Place>, Failed> {
-    let usual = reference::place(None, &run.suite);
     if let Some(to) = to {
-        return keep::named(to, &usual, env).map_err(no_place);
+        return named(to, &run.suite, env);
     }
     let suite = suite::load(suite, env)?;
     let mut problems = Diagnostics::default();
-    let policy = Policy::build(suite.gate.as_ref(), &run.metrics, &mut problems);
-    let asked = match policy {
-        Some(policy) => policy.baseline,
-        None => return Err(problems.into()),
-    };
-    let asked = asked.ok_or_else(|| {
+    match Policy::build(suite.gate.as_ref(), &run.metrics, &mut problems) {
+        Some(policy) => of_suite(&suite, &policy, env),
+        None => Err(problems.into()),
+    }
+}
+
+/// The place that the command line names; `suite` names the path where it names none.
+fn named(to: &str, suite: &str, env: &Env) -> Result<Box<dyn Place>, Failed> {
+    keep::named(to, &reference::place(None, suite), env).map_err(no_place)
+}
+
+/// The place that the suite names.
+fn of_suite(suite: &Suite, policy: &Policy, env: &Env) -> Result<Box<dyn Place>, Failed> {
+    let asked = policy.baseline.as_ref().ok_or_else(|| {
         let message = format!("the suite {} asks for no baseline", suite.path.display());
         Failed::usage(
             "no-baseline",
@@ -105,7 +111,7 @@ fn destination(to: Option<&str>, suite: &Path, run: &RunHeader, env: &Env) -> Re
         )
     })?;
     let place = reference::place(asked.path.as_deref(), &suite.name);
-    keep::of_suite(&suite, &asked, &place, env).map_err(no_place)
+    keep::of_suite(suite, asked, &place, env).map_err(no_place)
 }
 
 /// Over what is there now, and nothing else: whoever was first is not overwritten unseen.
@@ -186,7 +192,7 @@ fn update(
     let newest = newest(&run, results, env)?;
     // What is read here must be what is replaced.
     let _alone = place.hold()?;
-    if let Some(reason) = lowers(&*place, &newest, (to, suite), ratchet, env)? {
+    if let Some(reason) = lowers(&*place, &newest, suite, ratchet, env)? {
         return Ok(Ending::because(ExitCode::Failed, reason));
     }
     let baseline = keep::wait(keep_in(&*place, newest, add, asked_anew(&run))).map_err(Failed::CouldNot)??;
@@ -195,7 +201,7 @@ fn update(
 }
 
 /// A run of `refresh`, which was judged already.
-fn take(run: &Run, results: &Path, (to, suite): (Option<&str>, &Suite), env: &Env) -> Result<(), Failed> {
+fn take(run: &Run, results: &Path, place: &dyn Place, env: &Env) -> Result<(), Failed> {
     if !run.completion.as_ref().is_some_and(|end| end.complete) {
         let why = run.completion.as_ref().and_then(|end| end.reason.clone()).unwrap_or_default();
         return Err(Failed::CouldNot(format!("the run is not complete, so it was not added: {why}")));
@@ -203,12 +209,11 @@ fn take(run: &Run, results: &Path, (to, suite): (Option<&str>, &Suite), env: &En
     if run.header.filtered || run.cases.is_empty() {
         return Err(Failed::CouldNot("a filtered run, or one of no cases, cannot be a baseline".to_owned()));
     }
-    let place = destination(to, &suite.path, &run.header, env)?;
     let newest = newest(run, results, env)?;
     let _alone = place.hold()?;
     let there = !matches!(keep::wait(place.load()).map_err(Failed::CouldNot)?, Err(StoreError::Absent { .. }));
-    let baseline = keep::wait(keep_in(&*place, newest, there, true)).map_err(Failed::CouldNot)??;
-    said(run, &baseline, &*place);
+    let baseline = keep::wait(keep_in(place, newest, there, true)).map_err(Failed::CouldNot)??;
+    said(run, &baseline, place);
     Ok(())
 }
 
@@ -236,35 +241,30 @@ fn said(run: &Run, baseline: &Baseline, place: &dyn Place) {
 fn lowers(
     place: &dyn Place,
     newest: &Baseline,
-    (to, suite): (Option<&str>, &Path),
+    suite: &Path,
     ratchet: Ratchet,
     env: &Env,
 ) -> Result<Option<String>, Failed> {
     if ratchet.allowed {
         return Ok(None);
     }
-    let mut policy = Policy::default();
-    if suite.exists() {
-        let mut problems = Diagnostics::default();
-        let known = suite::load(suite, env).ok().and_then(|suite| {
-            Policy::build(suite.gate.as_ref(), &newest.metrics, &mut problems).filter(|_| suite.name == newest.suite)
-        });
-        match known {
-            Some(known) => policy = known,
-            None if to.is_none() => {}
-            None => screen::message(&format!(
-                "note: {} is not the suite of this run, or cannot be read, so its `gate.baseline.ratchet` does not apply",
-                suite.display()
-            )),
+    // Where nothing is yet, nothing is lowered.
+    let Some(earlier) = stored_in(place)? else { return Ok(None) };
+    let policy = match (rules(suite, newest, env), ratchet.stated) {
+        (Ok(policy), _) => policy,
+        // What the command line says goes before the suite's.
+        (Err(_), Some(_)) => Policy::default(),
+        (Err(why), None) => {
+            let message = format!("whether the baseline {} may be lowered is not known: {why}", place.name());
+            return Err(Failed::usage(
+                "unknown-ratchet",
+                message,
+                "name the run's suite with `--suite FILE`, or say it here: `--ratchet TOLERANCE`, or `--allow-lower`",
+            ));
         }
-    }
+    };
     let stated = policy.baseline.as_ref().and_then(|asked| asked.ratchet);
     let Some(tolerance) = ratchet.stated.or(stated) else { return Ok(None) };
-    let earlier = match keep::wait(place.load()).map_err(Failed::CouldNot)? {
-        Ok(stored) => parse_baseline(&stored.bytes, Path::new(&place.name()), &place.name())?,
-        Err(StoreError::Absent { .. }) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
     let several = earlier.cases.iter().map(|case| &case.target).collect::<BTreeSet<_>>().len() > 1;
     let one = |fallen: &Fallen| {
         let of = if several { format!(" ({})", terminal(&fallen.target, NAME)) } else { String::new() };
@@ -280,6 +280,25 @@ fn lowers(
             fallen.join("; ")
         )
     }))
+}
+
+/// The policy of the run's suite; none where there is no suite at all, and nobody named one.
+fn rules(suite: &Path, newest: &Baseline, env: &Env) -> Result<Policy, String> {
+    let shown = suite.display();
+    if !suite.exists() {
+        let usual = suite == Path::new(SUITE);
+        return if usual { Ok(Policy::default()) } else { Err(format!("there is no {shown}")) };
+    }
+    let unreadable = |problems: &Diagnostics| {
+        let first = problems.iter().next().map_or_else(String::new, |problem| format!(": {}", problem.message));
+        format!("the suite {shown} is not right{first}")
+    };
+    let suite = suite::load(suite, env).map_err(|problems| unreadable(&problems))?;
+    if suite.name != newest.suite {
+        return Err(format!("{shown} is the suite `{}`, and the run is one of `{}`", suite.name, newest.suite));
+    }
+    let mut problems = Diagnostics::default();
+    Policy::build(suite.gate.as_ref(), &newest.metrics, &mut problems).ok_or_else(|| unreadable(&problems))
 }
 
 /// Whether most of what the run says was asked for it, and not read from the ledger or a file.

@@ -91,7 +91,7 @@ fn judged_by(prepared: &Prepared, base: &BaseArgs, env: &Env) -> Result<Yardstic
         None => Some(base::cases_in(dataset)?),
     };
     let subject = Subject { suite, policy: policy.clone(), metrics: Some(&plan.header.metrics), cases };
-    Yardstick::find(subject, (base, None), env)
+    Yardstick::find(subject, (base, &[]), env)
 }
 
 /// How the change's own policy differs from the one that decides, the loosening differences first.

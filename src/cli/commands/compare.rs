@@ -55,7 +55,8 @@ fn judge_files(args: &CompareArgs, suite: Option<&Suite>, redactor: Redactor, en
     let yardstick = match suite {
         Some(suite) => {
             let subject = Subject { suite, policy, metrics: None, cases: base::cases_of(&run) };
-            Yardstick::find(subject, (base, baseline.first().map(PathBuf::as_path)), env)?
+            let named: Vec<&Path> = baseline.iter().map(PathBuf::as_path).collect();
+            Yardstick::find(subject, (base, &named), env)?
         }
         None => Yardstick::own(policy),
     };

@@ -60,7 +60,7 @@ fn carry_out(args: &MergeArgs, suite: &Suite, since: &str, redactor: Redactor, e
     let _alone = reports::hold(&folder)?;
     let run = shards.join(&results, redactor.clone())?;
     let subject = Subject { suite, policy, metrics: Some(&run.header.metrics), cases: base::cases_of(&run) };
-    let yardstick = Yardstick::find(subject, (base, baseline.as_deref()), env)?;
+    let yardstick = Yardstick::find(subject, (base, baseline.as_deref().as_slice()), env)?;
     let gathered = Gathered::of(suite, &yardstick, &scales)?;
     let stored = match named {
         Some(named) => named,

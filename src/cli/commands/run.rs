@@ -128,7 +128,7 @@ fn carry_out(
     // A shard is judged by who joins all of them.
     let yardstick = match plan.header.shard {
         Some(_) => Yardstick::own(subject.policy),
-        None => Yardstick::find(subject, (base, baseline), env)?,
+        None => Yardstick::find(subject, (base, baseline.as_slice()), env)?,
     };
     let baseline = match baseline {
         Some(path) => reference::of_file(path, &reference::scales(&plan.header.metrics))?,

@@ -110,17 +110,18 @@ impl RunBuilder {
     /// # Errors
     /// More cases than can be counted.
     pub(super) fn case(&mut self, id: &str, target: &str) -> Result<&mut CaseRecord, String> {
+        let lost = || "a case without a place".to_owned();
         let is = |case: &CaseRecord| *case.id == *id && *case.target == *target;
         // Lines of a case mostly stand together.
         let last = self.run.cases.len().checked_sub(1).filter(|last| self.run.cases.get(*last).is_some_and(is));
         if let Some(last) = last {
-            return Ok(&mut self.run.cases[last]);
+            return self.run.cases.get_mut(last).ok_or_else(lost);
         }
         let hash = self.hasher.hash_one((id, target));
         let (cases, hasher) = (&self.run.cases, &self.hasher);
         let at = |at: u32| cases.get(at as usize);
         if let Some(found) = self.positions.find(hash, |position| at(*position).is_some_and(is)).copied() {
-            return Ok(&mut self.run.cases[found as usize]);
+            return self.run.cases.get_mut(found as usize).ok_or_else(lost);
         }
         let position = u32::try_from(cases.len()).map_err(|_| "there are more cases than can be counted".to_owned())?;
         let again = |position: &u32| at(*position).map_or(0, |case| hasher.hash_one((&*case.id, &*case.target)));
@@ -135,7 +136,7 @@ impl RunBuilder {
             place: None,
             trials: Vec::new(),
         });
-        Ok(&mut self.run.cases[position as usize])
+        self.run.cases.last_mut().ok_or_else(lost)
     }
 
     /// One text for all that are equal.

@@ -97,6 +97,21 @@ pub fn kinds() -> &'static [Kind] {
     &KINDS
 }
 
+/// What comes from the environment is left out: a key that was exchanged is no other system, and a digest of a short secret tells it.
+fn made_of(block: &Block, context: &BuildContext<'_>) -> Digest {
+    let mut settings = block.value.clone();
+    for place in &block.written.from_environment {
+        if let Some(value) = settings.pointer_mut(place) {
+            *value = serde_json::Value::Null;
+        }
+    }
+    let stated = settings.get("version").and_then(serde_json::Value::as_str);
+    let version = context.version(stated).unwrap_or_default();
+    let model = settings.get("model").and_then(|name| context.models.get(name.as_str()?));
+    let model = model.map(|model| format!("{:?}", model.fingerprint)).unwrap_or_default();
+    Digest::of([&*block.kind, &settings.to_string(), &version, &model])
+}
+
 /// The suite's target `block`; `None` after pushing diagnostics.
 pub fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
     let Some(kind) = KINDS.iter().find(|kind| kind.name == &*block.kind) else {
@@ -105,10 +120,6 @@ pub fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagno
         return None;
     };
     let target = (kind.build)(block, context, diagnostics)?;
-    let stated = block.value.get("version").and_then(serde_json::Value::as_str);
-    let version = context.version(stated).unwrap_or_default();
-    let model = block.value.get("model").and_then(|name| context.models.get(name.as_str()?));
-    let model = model.map(|model| format!("{:?}", model.fingerprint)).unwrap_or_default();
-    let made_of = Digest::of([kind.name, &block.value.to_string(), &version, &model]);
-    Some(Ready { name: block.name.clone(), target, free: kind.name == recorded::KIND.name, made_of })
+    let (name, free) = (block.name.clone(), kind.name == recorded::KIND.name);
+    Some(Ready { name, target, free, made_of: made_of(block, context) })
 }

@@ -355,3 +355,17 @@ fn a_chat_target_names_a_model_of_the_suite() {
     // The model is there and has a problem of its own.
     assert!(problems("chat", json!({"model": "judge"})).is_empty());
 }
+
+#[test]
+fn another_digest_is_another_system_and_a_key_is_no_part_of_it() {
+    let made_of = |url: &str, key: &str, version: Option<&str>| {
+        let mut block = Block::from_value("app", "http", json!({"url": url, "headers": {"X-Key": key}}));
+        Arc::make_mut(&mut block.written).from_environment.insert("/headers/X-Key".to_owned());
+        let context = BuildContext { suite: &suite(), models: &BTreeMap::new(), version };
+        build(&block, &context, &mut Diagnostics::default()).unwrap().made_of
+    };
+    let one = made_of("http://h/a", "the-old-key", Some("1"));
+    assert_eq!(one, made_of("http://h/a", "the-new-key", Some("1")));
+    assert_ne!(one, made_of("http://h/b", "the-old-key", Some("1")));
+    assert_ne!(one, made_of("http://h/a", "the-old-key", Some("2")));
+}

@@ -135,7 +135,7 @@ fn add_accounts(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
 /// Version 3: what the questions of the last run of each place were made of.
 fn add_shapes(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction
-        .execute_batch("CREATE TABLE shape (place BLOB PRIMARY KEY NOT NULL, made_of TEXT NOT NULL) WITHOUT ROWID;")
+        .execute_batch("CREATE TABLE shape (place BLOB PRIMARY KEY NOT NULL, made_of TEXT NOT NULL, at_us INTEGER NOT NULL) WITHOUT ROWID;")
 }
 
 /// A new file's name is on disk as well.

@@ -13,6 +13,8 @@ use super::{LedgerMode, LedgerUse, Resumed, micros};
 
 /// A stopped run that did nothing for longer than this is not gone on with.
 pub(super) const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Places whose last questions are remembered.
+const PLACES: i64 = 16;
 /// How often a running run says that it is there.
 const SIGN: Duration = Duration::from_secs(60);
 
@@ -127,8 +129,13 @@ impl Run {
         )?;
         if self.signed_us.is_none() {
             transaction.execute(
-                "INSERT OR REPLACE INTO shape (place, made_of) VALUES (?1, ?2)",
-                params![self.place.as_slice(), self.shape],
+                "INSERT OR REPLACE INTO shape (place, made_of, at_us) VALUES (?1, ?2, ?3)",
+                params![self.place.as_slice(), self.shape, now_us],
+            )?;
+            // A place may be gone for good: a branch's folder, a temporary one.
+            transaction.execute(
+                "DELETE FROM shape WHERE place NOT IN (SELECT place FROM shape ORDER BY at_us DESC LIMIT ?1)",
+                [PLACES],
             )?;
         }
         Ok(())

@@ -177,3 +177,27 @@ async fn pruning_leaves_what_a_running_run_may_need_and_does_not_disturb_it() {
     assert_eq!(ledger.get([1; 32]).await.unwrap(), Found::Nothing);
     ledger.put([1; 32], kept("paid again")).await.unwrap();
 }
+
+/// What the last questions were made of is known to the next run of the place, and not of ever more places.
+#[tokio::test]
+async fn the_last_questions_of_a_few_places_are_remembered() {
+    let (_folder, path) = place();
+    let of = |at: u8| LedgerUse {
+        place: format!("place {at}"),
+        shape: format!("shape {at}"),
+        ..usage(LedgerMode::On, None)
+    };
+    for at in 0..20 {
+        let ledger = Ledger::open_for(&path, &of(at)).unwrap();
+        assert_eq!(ledger.before(), None);
+        ledger.put([at; 32], kept("paid")).await.unwrap();
+        ledger.finish().await.unwrap();
+        drop(ledger);
+        assert_eq!(Ledger::open_for(&path, &of(at)).unwrap().before(), Some(&*format!("shape {at}")));
+    }
+    let known = (0..20).filter(|at| Ledger::open_for(&path, &of(*at)).unwrap().before().is_some()).count();
+    assert_eq!(known, 16);
+    // A run that asks everything anew is told nothing.
+    let anew = LedgerUse { mode: LedgerMode::Refresh, ..of(19) };
+    assert_eq!(Ledger::open_for(&path, &anew).unwrap().before(), None);
+}

@@ -279,7 +279,7 @@ mod tests {
     }
 
     fn idle(workers: &Workers) -> usize {
-        workers.0.lock().unwrap().values().map(Vec::len).sum()
+        workers.0.lock().unwrap_or_else(PoisonError::into_inner).values().map(Vec::len).sum()
     }
 
     #[tokio::test]

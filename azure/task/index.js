@@ -48,6 +48,12 @@ async function binaryOf() {
   return file;
 }
 
+/** Whether a command talks to Azure DevOps as the job: for the thread on the pull request, or the status. */
+function talks(command) {
+  if (command === 'comment') return true;
+  return (command === 'run' || command === 'merge') && (flag('comment', FLAGS.comment) || flag('status', FLAGS.status));
+}
+
 /** The job's token reaches the binary only where it is needed. */
 function environment(wantsToken) {
   const env = { ...process.env };
@@ -87,8 +93,7 @@ async function main() {
     });
     const binary = await binaryOf();
     tl.setVariable('binary', binary, false, true);
-    const wantsToken = args[0] === 'comment' || flag('comment', true) || flag('status', false);
-    const code = await run(binary, args, { cwd: folder(), env: environment(wantsToken) });
+    const code = await run(binary, args, { cwd: folder(), env: environment(talks(args[0])) });
     if (code === 0) tl.setResult(tl.TaskResult.Succeeded, '');
     else tl.setResult(tl.TaskResult.Failed, `scoregate ended with ${code}: ${MEANING[code] ?? 'see the log'}`);
   } catch (error) {

@@ -16,6 +16,9 @@ const { commandFromString } = require('azure-pipelines-task-lib/taskcommand');
 const TASK = process.env.TEST_TASK_FOLDER;
 const { target } = require(path.join(TASK, 'lib/archive.js'));
 
+/** Where the task is told to fetch from; what is there is served on loopback. */
+const RELEASES = 'https://releases.test/download';
+
 /** Says how it was called, with which token, and ends as it is told. */
 const STAND_IN = `#!/bin/sh
 printf '<%s>' "$@"
@@ -27,6 +30,7 @@ exit "\${STAND_IN_CODE:-0}"
 
 let folder;
 let server;
+let loopback = 'http://127.0.0.1:9';
 const VERSION = (({ Major, Minor, Patch }) => `${Major}.${Minor}.${Patch}`)(
   JSON.parse(fs.readFileSync(path.join(TASK, 'task.json'), 'utf8')).version,
 );
@@ -61,7 +65,8 @@ function hold(file) {
 async function serving(...how) {
   server = spawn(process.execPath, [path.join(__dirname, 'serve.js'), at('served'), ...how]);
   const port = await new Promise((resolve) => server.stdout.once('data', (bytes) => resolve(String(bytes).trim())));
-  return `http://127.0.0.1:${port}/download`;
+  loopback = `http://127.0.0.1:${port}/download`;
+  return RELEASES;
 }
 
 const requests = () =>
@@ -77,7 +82,8 @@ async function task(inputs, more = {}) {
     AGENT_TOOLSDIRECTORY: at('tools'),
     AGENT_VERSION: '4.260.0',
     BUILD_SOURCESDIRECTORY: at('work'),
-    SCOREGATE_TEST_DOWNLOADS: '1',
+    TEST_RELEASES: RELEASES,
+    TEST_SERVER: loopback,
     ENDPOINT_AUTH_PARAMETER_SYSTEMVSSCONNECTION_ACCESSTOKEN: 'job-token-0123456789',
     ...more,
   });
@@ -145,6 +151,7 @@ test('what no checksum is held for is not run', async () => {
     [{ releases, version: '9.9.9' }, /holds no checksum for scoregate-9\.9\.9/],
     [{ releases, version: 'latest' }, /is no version like/],
     [{ releases: 'http://releases.test' }, /is no https address/],
+    [{ releases: loopback }, /is no https address/],
     [{ binary: 'nowhere/scoregate' }, /is not a file: nowhere/],
     [{ releases, comment: 'maybe' }, /`comment` is neither true nor false/],
     [{ releases, command: 'publish' }, /`command` is none of run, merge, comment, check/],
@@ -157,6 +164,9 @@ test('what no checksum is held for is not run', async () => {
     assert.equal(called(run), undefined);
     assert.deepEqual([run.variables.passed, run.variables.exitCode], ['false', '2']);
   }
+  // Nothing in the environment changes that.
+  const plain = await task({ releases: loopback }, { SCOREGATE_TEST_DOWNLOADS: '1' });
+  assert.match(plain.message, /is no https address/);
   assert.deepEqual(requests(), []);
 });
 
@@ -178,6 +188,11 @@ test('the token reaches the binary only where it is needed, and inputs never do'
   assert.equal(await said({}), 'token=job-token-0123456789 inputs=none key=sk-1');
   assert.equal(await said({ comment: 'false' }), 'token=none inputs=none key=sk-1');
   assert.equal(await said({ comment: 'false', status: 'true' }), 'token=job-token-0123456789 inputs=none key=sk-1');
+  assert.equal(await said({ command: 'merge', results: 'a' }), 'token=job-token-0123456789 inputs=none key=sk-1');
+  assert.equal(await said({ command: 'merge', results: 'a', comment: 'false' }), 'token=none inputs=none key=sk-1');
+  assert.equal(await said({ command: 'comment', results: 'a', comment: 'false' }), 'token=job-token-0123456789 inputs=none key=sk-1');
+  assert.equal(await said({ command: 'check' }), 'token=none inputs=none key=sk-1');
+  assert.equal(await said({ command: 'check', status: 'true' }), 'token=none inputs=none key=sk-1');
 });
 
 test('every input becomes an argument', async () => {

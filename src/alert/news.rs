@@ -45,9 +45,10 @@ impl News {
 
     /// Its mark and the suite: `❌ scoregate: support-rag`. Robots of some services ask for a word in every message: it is `scoregate`.
     pub(super) fn title(&self) -> String {
-        let mark = match self.verdict.as_str() {
-            "passed" => "✅",
-            "failed" => "❌",
+        // What the job's exit code says, never more: with a report lost, a verdict of `passed` is no pass.
+        let mark = match (self.verdict.as_str(), self.exit_code) {
+            ("passed", 0) => "✅",
+            ("failed", _) => "❌",
             _ => "⚠️",
         };
         format!("{mark} scoregate: {}", self.suite)

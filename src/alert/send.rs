@@ -1,7 +1,7 @@
 //! Sends messages, again where that helps, within a bound that all alerts of a run share.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -26,7 +26,7 @@ const ATTEMPT: Duration = Duration::from_secs(10);
 
 /// Tells every one of `alerts`, side by side; returns what could not be told, one sentence each, with no address and no secret in it.
 ///
-/// **Inputs**: `now` is milliseconds since 1970, for signatures.
+/// **Inputs**: `now` is milliseconds since 1970, for signatures and for dates in answers.
 pub async fn send(alerts: &[&Alert], news: &News, net: &dyn Attempt, now: i64) -> Vec<String> {
     send_after(BACKOFF, alerts, news, net, now).await
 }
@@ -59,7 +59,7 @@ async fn tell(backoff: Duration, alert: &Alert, news: &News, net: &dyn Attempt, 
     let call = call(alert, url, body.to_string());
     let mut wait = backoff;
     for attempt in 1..=ATTEMPTS {
-        let Err(Refusal { why, again }) = once(alert, &call, net).await else { return Ok(()) };
+        let Err(Refusal { why, again }) = once(alert, &call, net, now).await else { return Ok(()) };
         let pause = again.map(|asked| asked.max(wait)).filter(|pause| *pause <= LONGEST_WAIT);
         let Some(pause) = pause.filter(|_| attempt < ATTEMPTS) else {
             let times = if attempt > 1 { format!(" (tried {attempt} times)") } else { String::new() };
@@ -71,7 +71,7 @@ async fn tell(backoff: Duration, alert: &Alert, news: &News, net: &dyn Attempt, 
     Ok(())
 }
 
-async fn once(alert: &Alert, call: &Call, net: &dyn Attempt) -> Result<(), Refusal> {
+async fn once(alert: &Alert, call: &Call, net: &dyn Attempt, now: i64) -> Result<(), Refusal> {
     // Its message may show the address.
     let answer = net.attempt(call).await.map_err(|rejection| Refusal {
         why: format!("{}: {}", host(alert.url.expose()), rejection.kind.word().replace('_', " ")),
@@ -79,7 +79,8 @@ async fn once(alert: &Alert, call: &Call, net: &dyn Attempt) -> Result<(), Refus
     })?;
     let Response { status, headers, body, .. } = &answer;
     if !(200..300).contains(status) {
-        let asked = rate_hint(headers, std::time::SystemTime::UNIX_EPOCH).retry_after.unwrap_or_default();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(now.try_into().unwrap_or_default());
+        let asked = rate_hint(headers, now).retry_after.unwrap_or_default();
         let again = matches!(status, 408 | 425 | 429 | 500..=599).then_some(asked);
         return Err(Refusal { why: format!("{} answered {status}", host(alert.url.expose())), again });
     }

@@ -240,3 +240,33 @@ fn wrong_settings_are_told_without_their_secrets() {
     assert!(build(&[plain], &mut problems).is_empty());
     assert!(problems.iter().any(|problem| problem.message.contains("whoever knows this address")));
 }
+
+/// A date is read against the time of the run where the service does not say its own.
+#[test]
+fn a_service_that_names_the_time_to_come_again_is_asked_again() {
+    let server = RawServer::start(|at| {
+        let busy =
+            b"HTTP/1.1 429 Slow\r\nRetry-After: Sun, 13 Sep 2020 12:26:40 GMT\r\nContent-Length: 0\r\n\r\n".to_vec();
+        vec![Step::Send(if at == 0 { busy } else { answer("200 OK", "ok") }), Step::Close]
+    });
+    let alert = one(json!({ "to": "slack", "url": server.url("/hook/s3cr3t-t0ken") }));
+    assert_eq!(told(&alert, &news()), Vec::<String>::new());
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn the_mark_says_what_the_exit_code_says() {
+    for (verdict, exit_code, mark) in [
+        ("passed", 0, "✅"),
+        ("passed", 3, "⚠️"),
+        ("failed", 1, "❌"),
+        ("failed", 3, "❌"),
+        ("inconclusive", 0, "⚠️"),
+        ("inconclusive", 1, "⚠️"),
+        ("not_evaluated", 3, "⚠️"),
+        ("drift", 1, "⚠️"),
+    ] {
+        let news = News { verdict: verdict.to_owned(), exit_code, ..news() };
+        assert_eq!(news.title(), format!("{mark} scoregate: support-rag"), "{verdict} {exit_code}");
+    }
+}

@@ -17,6 +17,8 @@ use crate::net::Client;
 use crate::report::{About, Cleaner, View, remarks};
 use crate::suite::{self, Suite};
 
+/// Before the headline of a verdict that does not count.
+const LOST: &str = "a report could not be written, so this is no pass (exit 3)";
 /// Lines below the headline.
 const DETAILS: usize = 8;
 /// Characters of a line.
@@ -33,11 +35,17 @@ pub(super) fn verdict(suite: &Suite, view: &View<'_>, code: ExitCode, env: &Env)
         About::Rule => line(&format!("{}: {}", remark.title, remark.message)),
     });
     let header = &view.run.header;
+    // The verdict was reached before a report was lost.
+    let headline = match view.verdict.decision {
+        Decision::NotEvaluated => line(view.headline.as_str()),
+        _ if code == ExitCode::NotEvaluated => line(&format!("{LOST}: {}", view.headline)),
+        _ => line(view.headline.as_str()),
+    };
     let news = News {
         suite: view.suite.to_string(),
         verdict: view.verdict.decision.word().to_owned(),
         exit_code: code.code(),
-        headline: line(view.headline.as_str()),
+        headline,
         details: details.collect(),
         url: run_url(env),
         commit: header.head.as_deref().or(header.commit.as_deref()).map(line),

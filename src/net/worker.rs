@@ -1,12 +1,15 @@
 //! Programs that live on: one line in, one line out, again and again.
 //!
-//! A worker that has answered waits for the next question of the same program; one that fails, is late, or says more than it was
-//! asked is killed with everything it started. Workers end with the [`Workers`] that hold them.
+//! A worker that has answered waits for the next question of the same program; one that fails, is late, says more than it was asked
+//! or answers another question is killed with everything it started. Workers end with the [`Workers`] that hold them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
+use serde::Deserialize;
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
@@ -86,30 +89,42 @@ impl Workers {
         let program = format!("`{}`", one_line(request.argv.first().map(String::as_str).unwrap_or_default()));
         let key = key(request);
         let begun = Instant::now();
-        // An idle worker may have ended meanwhile: that says nothing about this question.
-        while let Some(mut worker) = self.idle(&key) {
-            match tokio::time::timeout(deadline, worker.answer(&request.stdin)).await {
-                Ok(Ok(line)) => return Ok(self.done(key, worker, (line, begun))),
-                Ok(Err(NoLine::Ended)) => {}
-                Ok(Err(no_line)) => return Err(worker.rejection(&no_line, &program).await),
-                Err(_) => return Err(late(&program, deadline)),
-            }
-        }
         // Whoever gives up waiting drops the worker, and its group with it.
-        let mut worker = Worker::start(env, request, &program)?;
-        match tokio::time::timeout(deadline, worker.answer(&request.stdin)).await {
-            Ok(Ok(line)) => Ok(self.done(key, worker, (line, begun))),
-            Ok(Err(no_line)) => Err(worker.rejection(&no_line, &program).await),
+        let asked = tokio::time::timeout(deadline, async {
+            if let Some(mut worker) = self.idle(&key).await {
+                match worker.answer(&request.stdin).await {
+                    // It may have ended while it waited, which says nothing about this question; or of the question, which is
+                    // found out on a new one. No other idle worker is tried: it might end the same way.
+                    Err(NoLine::Ended) => {}
+                    answer => return Ok((answer, worker)),
+                }
+            }
+            let mut worker = Worker::start(env, request, &program)?;
+            Ok((worker.answer(&request.stdin).await, worker))
+        });
+        match asked.await {
+            Ok(Ok((Ok(line), worker))) => Ok(self.done(key, worker, &request.stdin, (line, begun))),
+            Ok(Ok((Err(no_line), worker))) => Err(worker.rejection(&no_line, &program).await),
+            Ok(Err(rejection)) => Err(rejection),
             Err(_) => Err(late(&program, deadline)),
         }
     }
 
-    fn idle(&self, key: &Key) -> Option<Worker> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(key)?.pop()
+    /// A worker that waits for a question. Those that ended or said something unasked meanwhile are dropped.
+    async fn idle(&self, key: &Key) -> Option<Worker> {
+        loop {
+            let mut worker = self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(key)?.pop()?;
+            if worker.waits().await {
+                return Some(worker);
+            }
+        }
     }
 
-    fn done(&self, key: Key, worker: Worker, (line, begun): (Vec<u8>, Instant)) -> Response {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(worker);
+    fn done(&self, key: Key, worker: Worker, question: &[u8], (line, begun): (Vec<u8>, Instant)) -> Response {
+        // Who answered another question would do so again: each of its lines would be one behind. The reader refuses this one.
+        if id(question).is_none_or(|asked| id(&line) == Some(asked)) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(worker);
+        }
         Response { status: 0, headers: Vec::new(), body: line.into(), latency: begun.elapsed() }
     }
 }
@@ -127,26 +142,38 @@ impl Worker {
         Ok(Self { child, _group: group, input, output: BufReader::new(output), errors: gathered, gathering })
     }
 
+    /// Whether it still runs and has said nothing that it was not asked.
+    async fn waits(&mut self) -> bool {
+        // What has arrived is noticed by the runtime between two turns.
+        tokio::task::yield_now().await;
+        // Something to read, or the end of it.
+        self.output.fill_buf().now_or_never().is_none()
+    }
+
     async fn answer(&mut self, question: &[u8]) -> Result<Vec<u8>, NoLine> {
+        let Self { input, output, .. } = self;
         let written = async {
-            self.input.write_all(question).await?;
+            input.write_all(question).await?;
             if !question.ends_with(b"\n") {
-                self.input.write_all(b"\n").await?;
+                input.write_all(b"\n").await?;
             }
-            self.input.flush().await
+            input.flush().await
         };
-        if written.await.is_err() {
-            return Err(NoLine::Ended);
-        }
-        let mut line = Vec::new();
-        let most = OUTPUT_LIMIT as u64 + 1;
-        let read = (&mut self.output).take(most).read_until(b'\n', &mut line).await;
-        if line.len() > OUTPUT_LIMIT {
-            return Err(NoLine::TooLong);
-        }
-        if read.is_err() || line.pop() != Some(b'\n') {
-            return Err(NoLine::Ended);
-        }
+        let written = async { written.await.map_err(|_| NoLine::Ended) };
+        let read = async {
+            let mut line = Vec::new();
+            let most = OUTPUT_LIMIT as u64 + 1;
+            let read = (&mut *output).take(most).read_until(b'\n', &mut line).await;
+            if line.len() > OUTPUT_LIMIT {
+                return Err(NoLine::TooLong);
+            }
+            if read.is_err() || line.pop() != Some(b'\n') {
+                return Err(NoLine::Ended);
+            }
+            Ok(line)
+        };
+        // At once: a program may begin its answer before it has read the whole question, and a pipe holds little.
+        let ((), line) = tokio::try_join!(written, read)?;
         if !self.output.buffer().is_empty() {
             return Err(NoLine::TooMany);
         }
@@ -167,6 +194,15 @@ impl Worker {
             }
         }
     }
+}
+
+/// The question that a line is, or answers, where it says so.
+fn id(line: &[u8]) -> Option<Value> {
+    #[derive(Deserialize)]
+    struct Line {
+        id: Value,
+    }
+    serde_json::from_slice::<Line>(line).ok().map(|line| line.id)
 }
 
 fn late(program: &str, deadline: Duration) -> Rejection {
@@ -240,6 +276,61 @@ mod tests {
         let rejection = asked(&Workers::default(), "read -r l; printf '1\\n2\\n'; sleep 5", "x", 5_000).await;
         let rejection = rejection.unwrap_err();
         assert!(rejection.message.contains("more than one line"), "{rejection:?}");
+    }
+
+    fn idle(workers: &Workers) -> usize {
+        workers.0.lock().unwrap_or_else(PoisonError::into_inner).values().map(Vec::len).sum()
+    }
+
+    #[tokio::test]
+    async fn a_question_that_ends_its_worker_ends_no_third_one() {
+        let workers = Workers::default();
+        let script = "while read -r line; do [ \"$line\" = crash ] && exit 3; echo \"$line\"; done";
+        let three = tokio::join!(
+            asked(&workers, script, "a", 5_000),
+            asked(&workers, script, "b", 5_000),
+            asked(&workers, script, "c", 5_000)
+        );
+        assert_eq!((three.0.unwrap().as_str(), three.2.unwrap().as_str(), idle(&workers)), ("a", "c", 3));
+        let rejection = asked(&workers, script, "crash", 5_000).await.unwrap_err();
+        assert!(rejection.message.contains("exit code 3"), "{rejection:?}");
+        assert_eq!(idle(&workers), 2, "an idle one and a new one were tried");
+        assert_eq!(asked(&workers, script, "d", 5_000).await.unwrap(), "d");
+    }
+
+    #[tokio::test]
+    async fn what_a_worker_says_unasked_answers_no_later_question() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = folder.path().join("said");
+        let script = format!(
+            "read -r line; echo \"$line\"; sleep 0.05; echo surplus; touch {}; read -r line; echo \"$line\"",
+            said.display()
+        );
+        let workers = Workers::default();
+        assert_eq!(asked(&workers, &script, "a", 5_000).await.unwrap(), "a");
+        assert_eq!(idle(&workers), 1);
+        while !said.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        assert_eq!(asked(&workers, &script, "b", 5_000).await.unwrap(), "b");
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_answers_another_question_is_asked_no_more() {
+        let workers = Workers::default();
+        let script = "while read -r line; do echo '{\"id\": \"1\", \"score\": 1}'; done";
+        asked(&workers, script, "{\"id\": \"1\"}", 5_000).await.unwrap();
+        assert_eq!(idle(&workers), 1);
+        asked(&workers, script, "{\"id\": \"2\"}", 5_000).await.unwrap();
+        assert_eq!(idle(&workers), 0);
+    }
+
+    /// `cat` answers while it is asked; a pipe holds 64 KiB.
+    #[tokio::test]
+    async fn a_long_question_is_read_while_it_is_answered() {
+        let question = "x".repeat(1 << 20);
+        assert_eq!(asked(&Workers::default(), "exec cat", &question, 20_000).await.unwrap(), question);
     }
 
     #[tokio::test]

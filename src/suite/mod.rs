@@ -11,6 +11,7 @@
 mod accepted;
 mod block;
 mod decode;
+mod environment;
 mod explain;
 mod interpolate;
 mod load;
@@ -25,6 +26,7 @@ mod spec;
 mod validate;
 
 pub use block::{Block, Draft};
+pub use environment::Environment;
 pub use load::{Budget, Loaded, RunSettings, Suite, load, load_with_problems, name};
 pub use path::{PathError, inside, resolve};
 pub use schema::{SchemaParts, schema};

@@ -106,7 +106,7 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
     let block = short.as_ref().unwrap_or(block);
     let Draft { settings, sound } = block.draft::<CommandSettings>(diagnostics)?;
     let argv = argv(block, &settings.argv, diagnostics);
-    let environment = environment(block, settings.env.unwrap_or_default(), diagnostics);
+    let environment = block.environment(settings.env.unwrap_or_default(), diagnostics);
     let structured = settings.answer.is_some() || settings.contexts.is_some() || settings.context_ids.is_some();
     let stdout = settings.stdout.unwrap_or(if structured { Stdout::Json } else { Stdout::Text });
     if stdout == Stdout::Text && (structured || settings.usage.is_some()) {
@@ -172,30 +172,6 @@ fn argv(block: &Block, written: &[String], diagnostics: &mut Diagnostics) -> Opt
         return None;
     }
     Some(argv)
-}
-
-type Environment = (Vec<(String, String)>, Vec<(String, Secret)>);
-
-/// Variables that came from our own environment are credentials, the others part of what is asked.
-fn environment(block: &Block, written: BTreeMap<String, String>, diagnostics: &mut Diagnostics) -> Option<Environment> {
-    let (mut plain, mut credentials) = (Vec::new(), Vec::new());
-    let mut sound = true;
-    for (name, value) in written {
-        let place = format!("/env/{}", name.replace('~', "~0").replace('/', "~1"));
-        if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
-            diagnostics.push(block.problem(&place, "variable", format!("`{name}` cannot be a variable of a program")));
-            sound = false;
-        } else if block.written.from_environment.contains(&place) {
-            // Too short to be masked and no credential by its name, or it would have been refused before: an ordinary setting.
-            match Secret::new(name.as_str(), value.as_str()) {
-                Ok(secret) => credentials.push((name, secret)),
-                Err(_) => plain.push((name, value)),
-            }
-        } else {
-            plain.push((name, value));
-        }
-    }
-    sound.then_some((plain, credentials))
 }
 
 impl OneCall for Command {

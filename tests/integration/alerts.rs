@@ -173,3 +173,16 @@ fn wrong_alerts_are_found_before_anything_is_called() {
     }
     assert!(!place.path().join("scoregate-out").exists());
 }
+
+#[test]
+fn a_verdict_whose_report_is_lost_is_told_as_no_pass() {
+    let chat = FakeServer::start(Chat);
+    let place = folder(&[("scoregate.yaml", &suite(SLACK)), ("data.jsonl", &rows(0))]);
+    // A folder where a report belongs.
+    std::fs::create_dir_all(place.path().join("scoregate-out/junit.xml")).expect("a folder");
+    let output = run(&chat, place.path(), &["run", "--base", "none"], &[]);
+    assert_eq!(code(&output), 3, "{}", err(&output));
+    let text = bodies(&chat)[0].to_string();
+    assert!(text.contains("⚠️ scoregate: capitals") && !text.contains('✅'), "{text}");
+    assert!(text.contains("a report could not be written, so this is no pass (exit 3): passed"), "{text}");
+}

@@ -65,13 +65,17 @@ fn a_merge_request_gets_one_note_a_status_and_code_quality() {
     assert_eq!(fingerprints(&findings).len(), findings.len());
     // Fewer cases fail: what stays keeps its fingerprint.
     std::fs::write(place.path().join("data.jsonl"), rows(18)).expect("a file");
-    job(&gitlab, place.path(), &arguments, &[]);
+    let again = job(&gitlab, place.path(), &arguments, &[]);
+    assert!(!err(&again).contains("commit status"), "it says so already: {}", err(&again));
     let fewer: Vec<Value> = serde_json::from_str(&report(place.path(), "codequality.json")).expect("JSON");
     assert!(!fewer.is_empty() && fingerprints(&fewer).is_subset(&fingerprints(&findings)), "{fewer:?}");
 
     std::fs::write(place.path().join("data.jsonl"), rows(0)).expect("a file");
     let passed = job(&gitlab, place.path(), &arguments, &[]);
     assert_eq!(code(&passed), 0, "{}", err(&passed));
+    // The status of this commit says `failed` still, and that is told.
+    assert!(err(&passed).contains("warning: could not set the commit status"), "{}", err(&passed));
+    job(&gitlab, place.path(), &arguments, &[("CI_COMMIT_SHA", "3333333333333333333333333333333333333333")]);
     let after = gitlab.with(|gitlab| gitlab.notes.clone());
     assert_eq!((after.len(), after[0].id), (1, notes[0].id));
     assert!(after[0].body.contains("> [!TIP]\n"), "{}", after[0].body);

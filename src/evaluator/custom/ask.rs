@@ -1,6 +1,5 @@
 //! One question to a program or service, and the settings that both have.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -12,9 +11,7 @@ use super::super::{Asked, BuildContext, Evaluator, Info, Ready, Subject, Way, sp
 use super::question::question;
 use super::said::Reader;
 use crate::diagnostic::Diagnostics;
-use crate::domain::{
-    Direction, EndpointLimits, Failure, FailureKind, Measurement, MetricName, ScoreKind, Secret, Side, Spent,
-};
+use crate::domain::{Direction, EndpointLimits, Failure, FailureKind, Measurement, MetricName, ScoreKind, Side, Spent};
 use crate::net::{
     BoxFuture, Call, Deadlines, Dialect, Expected, Purpose, Request, Response, Route, Transport, exchange,
 };
@@ -201,32 +198,4 @@ fn unmeasured(failure: Failure) -> Measurement {
         }
         _ => Measurement::Error(failure),
     }
-}
-
-/// What a program is given beside the allow-list: plain variables, and credentials.
-pub(super) type Environment = (Vec<(String, String)>, Vec<(String, Secret)>);
-
-/// Variables that came from our own environment are credentials, the others part of what is asked; `None` after pushing problems.
-pub(super) fn environment(
-    block: &Block,
-    written: BTreeMap<String, String>,
-    diagnostics: &mut Diagnostics,
-) -> Option<Environment> {
-    let (mut plain, mut credentials) = (Vec::new(), Vec::new());
-    let mut sound = true;
-    for (name, value) in written {
-        let place = format!("/env/{}", name.replace('~', "~0").replace('/', "~1"));
-        if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
-            diagnostics.push(block.problem(&place, "variable", format!("`{name}` cannot be a variable of a program")));
-            sound = false;
-        } else if block.written.from_environment.contains(&place) {
-            match Secret::new(name.as_str(), value.as_str()) {
-                Ok(secret) => credentials.push((name, secret)),
-                Err(_) => plain.push((name, value)),
-            }
-        } else {
-            plain.push((name, value));
-        }
-    }
-    sound.then_some((plain, credentials))
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::super::{BuildContext, Info, Kind, Needs, Ready, schema};
-use super::ask::{Common, Reach, environment, ready};
+use super::ask::{Common, Reach, ready};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, ScoreKind};
 use crate::net::{CommandRequest, Dialect, Request};
@@ -46,7 +46,7 @@ pub struct Settings {
 fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostics) -> Option<Ready> {
     let Draft { settings, sound } = block.draft::<Settings>(diagnostics)?;
     let Settings { argv, worker, env, common } = settings;
-    let environment = environment(block, env.unwrap_or_default(), diagnostics);
+    let environment = block.environment(env.unwrap_or_default(), diagnostics);
     let program = argv.first().filter(|program| !program.trim().is_empty()).cloned();
     if program.is_none() {
         let problem = block.problem("/argv", "program", format!("`{}` names no program", block.name));

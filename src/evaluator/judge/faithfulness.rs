@@ -125,4 +125,8 @@ impl Steps for Claims {
         prompts.push(WHOLE.to_owned());
         prompts
     }
+
+    fn forms(&self) -> Vec<Form> {
+        vec![Form::Words]
+    }
 }

@@ -1,9 +1,11 @@
 //! G-Eval: criteria, the steps that follow from them, a grade.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::sync::OnceCell;
 
 use super::super::pure::Found;
 use super::super::{BuildContext, Info, Kind, Needs, Ready, schema};
@@ -58,9 +60,9 @@ fn build(block: &Block, context: &BuildContext<'_>, diagnostics: &mut Diagnostic
     let Draft { settings, sound } = block.draft::<Settings>(diagnostics)?;
     let criteria = words(block, "criteria", &settings.criteria, diagnostics);
     let steps = criteria.map(|criteria| {
-        let first = tokio::sync::Mutex::new(false);
+        let written = Mutex::default();
         let Settings { steps, contexts, reference, .. } = settings.clone();
-        Arc::new(Graded { criteria: criteria.to_owned(), steps, contexts, reference, first }) as Arc<dyn Steps>
+        Arc::new(Graded { criteria: criteria.to_owned(), steps, contexts, reference, written }) as Arc<dyn Steps>
     });
     stepped(block, (&INFO, INFO.score), (&settings.common, sound), (steps, Some(None)), context, diagnostics)
 }
@@ -70,28 +72,28 @@ struct Graded {
     steps: Option<Vec<String>>,
     contexts: bool,
     reference: bool,
-    /// Held while the first case asks for the steps: the others find its reply kept. True once they can.
-    first: tokio::sync::Mutex<bool>,
+    /// By model: of a panel, each judge follows its own.
+    written: Mutex<BTreeMap<Arc<str>, Arc<Written>>>,
 }
+
+/// The steps that a model wrote, or why there are none: asked for once, by the case that comes first, for all cases and trials.
+type Written = OnceCell<Result<Vec<String>, Stop>>;
 
 impl Graded {
     async fn steps(&self, talk: &Conversation<'_>) -> Result<Vec<String>, Stop> {
         if let Some(steps) = &self.steps {
             return Ok(steps.clone());
         }
-        let mut first = self.first.lock().await;
-        if *first {
-            drop(first);
-            return self.written(talk).await;
-        }
-        let steps = self.written(talk).await?;
-        *first = true;
-        Ok(steps)
+        let cell = {
+            let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(written.entry(Arc::clone(talk.model())).or_default())
+        };
+        cell.get_or_init(|| self.write(talk)).await.clone()
     }
 
-    async fn written(&self, talk: &Conversation<'_>) -> Result<Vec<String>, Stop> {
+    async fn write(&self, talk: &Conversation<'_>) -> Result<Vec<String>, Stop> {
         let rubric = fill(STEPS, &[("criteria", &self.criteria), ("shown", &self.shown())]);
-        let steps = talk.list(Sheet::new(&rubric)).await?;
+        let steps = talk.list_for_all(Sheet::new(&rubric)).await?;
         if steps.is_empty() { Err(useless("it lists no steps")) } else { Ok(steps) }
     }
 
@@ -124,5 +126,9 @@ impl Steps for Graded {
     fn prompts(&self) -> Vec<String> {
         let steps = self.steps.as_deref().map_or_else(|| STEPS.to_owned(), |steps| steps.join("\n"));
         vec![RUBRIC.to_owned(), self.criteria.clone(), steps, self.shown()]
+    }
+
+    fn forms(&self) -> Vec<Form> {
+        vec![GRADE]
     }
 }

@@ -56,12 +56,19 @@ fn holds_label(text: &str, label: &str) -> bool {
 ///
 /// A bare YES in reply to the answer "Yes." is no copy.
 pub fn copied<'a>(reading: &JudgeReading, reply: &str, texts: impl IntoIterator<Item = &'a str>) -> bool {
-    let said = squeezed(&reading.said);
-    let whole: String = collapsed(reply).collect();
-    texts.into_iter().any(|text| match reading.form {
-        Said::Line | Said::Object | Said::Tag => squeezed(text).contains(&said),
-        Said::Bare => repeats(&whole, text),
-    })
+    match reading.form {
+        Said::Line | Said::Object | Said::Tag => stands_in(&reading.said, texts),
+        Said::Bare => {
+            let whole: String = collapsed(reply).collect();
+            texts.into_iter().any(|text| repeats(&whole, text))
+        }
+    }
+}
+
+/// Whether `said`, such as an object of a reply, stands in one of `texts`, but for white space, decoration and letter case.
+pub fn stands_in<'a>(said: &str, texts: impl IntoIterator<Item = &'a str>) -> bool {
+    let said = squeezed(said);
+    texts.into_iter().any(|text| squeezed(text).contains(&said))
 }
 
 /// `reply` has its space collapsed. Most texts are long and unlike the reply, so nothing is copied to see that.

@@ -13,7 +13,7 @@ use super::prompt::contexts_of;
 use super::settings::{Common, stepped};
 use super::steps::{Conversation, Steps, Stop, useless};
 use crate::diagnostic::Diagnostics;
-use crate::domain::{Context, Direction, ScoreKind};
+use crate::domain::{Context, Direction, Failure, FailureKind, Measurement, ScoreKind};
 use crate::net::BoxFuture;
 use crate::suite::{Block, Draft};
 use crate::text::normalize::excerpt;
@@ -26,8 +26,11 @@ pub const INFO: Info = Info {
     pass_mark: None,
     needs: &[Needs::Input, Needs::Answer, Needs::Contexts, Needs::Reference, Needs::Judge],
     version: 1,
-    source: "ragas NoiseSensitivity (0.4), modes relevant and irrelevant; an answer or reference without claims has no score",
+    source: "ragas NoiseSensitivity (0.4), modes relevant and irrelevant; without contexts, as in ragas, or without claims in answer or reference there is no score",
 };
+
+const NO_CONTEXTS: &str =
+    "no contexts were retrieved, so there is no noise to measure; no model was asked. Look why retrieval found nothing";
 
 pub(super) const KIND: Kind = Kind { info: &INFO, schema: schema::<Settings>, build };
 
@@ -69,12 +72,17 @@ struct Holds {
 impl Steps for Noise {
     fn find<'a>(&'a self, talk: &'a Conversation<'a>) -> BoxFuture<'a, Result<Found, Stop>> {
         Box::pin(async move {
+            let contexts = contexts_of(talk.subject);
+            if contexts.is_empty() {
+                // Lower is better: the share of nothing would be the best score of all, for a retriever that is broken.
+                return Err(Box::new(Measurement::Error(Failure::infra(FailureKind::Missing, NO_CONTEXTS))));
+            }
             let (claims, reference) = tokio::join!(claims::of_answer(talk), claims::of_reference(talk));
             let (claims, reference) = (claims?, reference?);
             if claims.is_empty() || reference.is_empty() {
                 return Err(useless("it finds no claim in the answer or in the reference"));
             }
-            let each = contexts_of(talk.subject).iter().map(|context| holds(talk, context, &reference, &claims));
+            let each = contexts.iter().map(|context| holds(talk, context, &reference, &claims));
             let (right, contexts) = tokio::join!(claims::by_statements(talk, &reference, &claims), try_join_all(each));
             let (right, contexts) = (right?, contexts?);
             let noisy = noisy(self.0, &right, &contexts);

@@ -23,7 +23,7 @@ use crate::provider::{ChatRequest, Message, Role};
 
 const PACK: &str = include_str!("prompts/pack.txt");
 const CONTRACT: &str = include_str!("prompts/contract_pack.txt");
-const BEFORE_CODE: &str = "Item ";
+pub(super) const BEFORE_CODE: &str = "Item ";
 /// Between the parts of a prompt.
 const GAP: &str = "\n\n";
 const CODE_LENGTH: usize = 16;

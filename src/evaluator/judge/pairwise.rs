@@ -153,7 +153,11 @@ impl Steps for Compared {
 
     fn prompts(&self) -> Vec<String> {
         let answers = self.rivals.as_ref().map_or_else(String::new, |rivals| rivals.digest.to_string());
-        vec![RUBRIC.to_owned(), self.form().demand().text, answers]
+        vec![RUBRIC.to_owned(), answers]
+    }
+
+    fn forms(&self) -> Vec<Form> {
+        vec![self.form()]
     }
 }
 

@@ -93,4 +93,8 @@ impl Steps for Questions {
     fn prompts(&self) -> Vec<String> {
         vec![QUESTIONS.to_owned(), COMMITTAL.to_owned(), self.0.to_string()]
     }
+
+    fn forms(&self) -> Vec<Form> {
+        vec![Form::Words]
+    }
 }

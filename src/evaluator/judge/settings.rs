@@ -253,9 +253,14 @@ fn panel(
     }
     let models: Option<Vec<Model>> = models.into_iter().collect();
     let (Some(models), Ok(mark), true) = (models, mark, in_order) else { return None };
-    // Half of the judges are no pass of a panel that is to be unanimous; with a mean, more than half are.
-    let usual = if kind_of_all == kind { info.pass_mark } else { info.pass_mark.map(|_| 0.5) };
+    let usual = if kind_of_all == kind { info.pass_mark } else { info.pass_mark.map(|_| more_than_half(models.len())) };
     Some(Shared { models, combine, kind: kind_of_all, mark: mark.or(usual) })
+}
+
+/// The least mean of this many zeros and ones that is above a half: a tie is no pass.
+fn more_than_half(judges: usize) -> f64 {
+    // As the mean is computed, so that they are the same to the last bit.
+    (judges / 2 + 1) as f64 / judges as f64
 }
 
 impl Shared {

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::super::embedding::Space;
 use super::super::pure::Found;
 use super::super::{Asked, Evaluator, Info, Subject, missing};
-use super::ask::{finish, passed};
-use super::form::{Form, YES_OR_NO};
-use super::guard::{code, flags};
-use super::pack::pack_demand;
-use super::reading::{Grade, JudgeReading, Unusable, Why, read_list, read_pack};
+use super::ask::{AFTER_DATA, SYSTEM, finish, passed};
+use super::form::{CODE, Form, YES_OR_NO};
+use super::guard::{code, flags, stands_in};
+use super::pack::{BEFORE_CODE, pack_demand};
+use super::reading::{Grade, JudgeReading, Unusable, Why, read_list_as_said, read_pack};
 use super::shape::{list_form, pack_form};
 use super::sheet::Sheet;
-use super::talk::{Asking, Question, Talk, Took, given_by};
+use super::talk::{Asking, Question, REPAIR, Talk, Took, given_by};
 use crate::domain::{Digest, Failure, FailureKind, Measurement, Reading, ScoreKind};
 use crate::net::{BoxFuture, Transport};
 use crate::provider::{Message, ReplyForm};
@@ -31,8 +31,24 @@ pub(super) trait Steps: Send + Sync + 'static {
     /// What came instead of a score.
     fn find<'a>(&'a self, talk: &'a Conversation<'a>) -> BoxFuture<'a, Result<Found, Stop>>;
 
-    /// Everything of the prompts that is not a case's text.
+    /// Everything of the prompts that is not a case's text, beside what all steps have.
     fn prompts(&self) -> Vec<String>;
+
+    /// The forms in which single verdicts are asked for; others are refused.
+    fn forms(&self) -> Vec<Form> {
+        Vec::new()
+    }
+}
+
+/// Everything that may be sent and is not a case's text.
+fn texts(steps: &dyn Steps) -> Vec<String> {
+    let own = [SYSTEM, AFTER_DATA, LIST, ITEMS, BEFORE_CODE, CODE, REPAIR].map(str::to_owned);
+    let demands = steps.forms().iter().map(|form| form.demand().text).collect::<Vec<_>>();
+    let mut all = own.to_vec();
+    all.push(pack_demand(&Grade::Words(YES_OR_NO)));
+    all.extend(demands);
+    all.extend(steps.prompts());
+    all
 }
 
 /// Steps with one model, ready to ask.
@@ -47,8 +63,7 @@ pub(super) struct Stepped {
 
 impl Stepped {
     pub(super) fn prompt_digest(&self) -> Digest {
-        let own = [LIST.to_owned(), ITEMS.to_owned(), super::ask::SYSTEM.to_owned(), super::ask::AFTER_DATA.to_owned()];
-        Digest::of(own.into_iter().chain(self.steps.prompts()))
+        Digest::of(texts(&*self.steps))
     }
 
     async fn measure(&self, subject: Subject<'_>, transport: &dyn Transport) -> Asked {
@@ -59,6 +74,7 @@ impl Stepped {
             subject,
             talk: &self.talk,
             space: self.space.as_ref(),
+            forms: self.steps.forms(),
             transport,
             took: Mutex::default(),
             repaired: Mutex::default(),
@@ -94,6 +110,7 @@ pub(super) struct Conversation<'a> {
     pub subject: Subject<'a>,
     talk: &'a Talk,
     space: Option<&'a Space>,
+    forms: Vec<Form>,
     transport: &'a dyn Transport,
     took: Mutex<Took>,
     /// Some reply had to be asked for again.
@@ -114,14 +131,39 @@ impl Conversation<'_> {
         *self.repaired.lock().unwrap_or_else(PoisonError::into_inner) |= repaired;
     }
 
-    /// A list of texts.
+    /// The model that answers.
+    pub(super) fn model(&self) -> &Arc<str> {
+        &self.talk.model.name
+    }
+
+    /// A list of texts; one that stands in what was shown is nobody's.
     pub(super) async fn list(&self, sheet: Sheet<'_>) -> Result<Vec<String>, Stop> {
+        self.list_of(self.subject, sheet).await
+    }
+
+    /// A list that no case has a part in: the same request, whatever the case and the trial.
+    pub(super) async fn list_for_all(&self, sheet: Sheet<'_>) -> Result<Vec<String>, Stop> {
+        self.list_of(Subject { trial: 0, ..self.subject }, sheet).await
+    }
+
+    async fn list_of(&self, subject: Subject<'_>, sheet: Sheet<'_>) -> Result<Vec<String>, Stop> {
         let demand = LIST.trim_end();
-        self.ask((sheet.messages(demand), demand, list_form()), &read_list).await
+        let read = |reply: &str| -> Result<Vec<String>, Unusable> {
+            let (items, said) = read_list_as_said(reply)?;
+            if stands_in(&said, sheet.shown().iter().copied()) {
+                return Err(Unusable::new(Why::Copied, "the same list stands in the texts to judge"));
+            }
+            Ok(items)
+        };
+        self.ask(subject, (sheet.messages(demand), demand, list_form()), &read).await
     }
 
     /// One verdict in `form`.
     pub(super) async fn verdict(&self, sheet: Sheet<'_>, form: &Form) -> Result<JudgeReading, Stop> {
+        if !self.forms.contains(form) {
+            let why = "a verdict was asked for in a form that the fingerprint does not know";
+            return Err(Box::new(Measurement::Error(Failure::infra(FailureKind::Internal, why))));
+        }
         let messages = |demand: &str| sheet.messages(demand);
         let question =
             Question { subject: self.subject, messages: &messages, form, texts: sheet.shown(), asking: Asking::First };
@@ -148,21 +190,22 @@ impl Conversation<'_> {
         let demand = pack_demand(&grade);
         let mut sheet = sheet.plain(ITEMS.trim_end());
         for (code, statement) in codes.iter().zip(statements) {
-            sheet = sheet.plain(&format!("Item {code}")).below(name, statement);
+            sheet = sheet.plain(&format!("{BEFORE_CODE}{code}")).below(name, statement);
         }
         let read = |reply: &str| -> Result<Vec<JudgeReading>, Unusable> {
             read_pack(&grade, reply, &codes)?.into_iter().collect()
         };
-        self.ask((sheet.messages(&demand), &demand, pack_form(&grade)), &read).await
+        self.ask(self.subject, (sheet.messages(&demand), &demand, pack_form(&grade)), &read).await
     }
 
     async fn ask<T: Send>(
         &self,
+        subject: Subject<'_>,
         question: (Vec<Message>, &str, ReplyForm),
         read: &(dyn Fn(&str) -> Result<T, Unusable> + Send + Sync),
     ) -> Result<T, Stop> {
         let mut took = Took::default();
-        let said = self.talk.ask(self.subject, question, read, self.transport, &mut took).await;
+        let said = self.talk.ask(subject, question, read, self.transport, &mut took).await;
         self.note(took, said.as_ref().is_ok_and(|(_, repaired)| *repaired));
         said.map(|(said, _)| said).map_err(Box::new)
     }
@@ -222,4 +265,37 @@ pub(super) fn told(verdicts: &[JudgeReading], statements: &[&str], what: &str, n
 /// The same texts, as they are passed on.
 pub(super) fn borrowed(texts: &[String]) -> Vec<&str> {
     texts.iter().map(String::as_str).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Graded;
+
+    impl Steps for Graded {
+        fn find<'a>(&'a self, _: &'a Conversation<'a>) -> BoxFuture<'a, Result<Found, Stop>> {
+            Box::pin(async { Err(useless("nothing is asked")) })
+        }
+
+        fn prompts(&self) -> Vec<String> {
+            vec!["own".to_owned()]
+        }
+
+        fn forms(&self) -> Vec<Form> {
+            vec![Form::Number { lo: 0.0, hi: 10.0 }]
+        }
+    }
+
+    /// What changes how a model is asked is another way of measuring.
+    #[test]
+    fn a_fingerprint_holds_every_contract_that_is_sent() {
+        let texts = texts(&Graded);
+        let form = Form::Number { lo: 0.0, hi: 10.0 };
+        for sent in
+            [&*form.demand().text, &*pack_demand(&Grade::Words(YES_OR_NO)), CODE, REPAIR, LIST, ITEMS, SYSTEM, "own"]
+        {
+            assert!(texts.iter().any(|text| text == sent), "{sent}");
+        }
+    }
 }

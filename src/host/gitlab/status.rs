@@ -33,8 +33,9 @@ pub(super) async fn show(
     // The pipeline's own project: a fork's commit is in the fork.
     let mut api =
         Api::new(settings, settings.own_project, client).map_err(|unable| unable.for_what("no commit status"))?;
+    let state = state(&publication.outputs);
     let mut body = json!({
-        "state": state(&publication.outputs),
+        "state": state,
         "name": format!("scoregate / {}", line(&publication.key, NAME)),
         "description": line(&check.title, DESCRIPTION),
     });
@@ -51,9 +52,17 @@ pub(super) async fn show(
     };
     match done {
         // It says so already.
-        Err(Trouble::Refused { status: 400, message }) if message.contains("Cannot transition status") => Ok(()),
+        Err(Trouble::Refused { status: 400, message }) if stays(&message, state) => Ok(()),
         done => done.map_err(|trouble| warning(&trouble, Task::Status, context.change.fork)),
     }
+}
+
+/// Whether GitLab refuses a change because the status is `state` already: "Cannot transition status via :run from :running (…)".
+fn stays(message: &str, state: &str) -> bool {
+    message
+        .split_once("Cannot transition status")
+        .and_then(|(_, rest)| rest.split_once(" from :"))
+        .is_some_and(|(_, from)| from.split(|c: char| !(c.is_alphanumeric() || c == '_')).next() == Some(state))
 }
 
 /// What the job's exit code says, never more: the line says where the evidence does not suffice.
@@ -68,6 +77,26 @@ fn state(outputs: &Outputs) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refused_change_is_fine_only_where_there_is_nothing_to_change() {
+        let words = |from: &str| {
+            format!(
+                "Cannot transition status via :drop from :{from} (Reason(s): Status cannot transition via \"drop\")"
+            )
+        };
+        assert!(stays(&words("failed"), "failed"));
+        for (message, state) in [
+            (words("success"), "failed"),
+            (words("failed"), "success"),
+            (words("failed_x"), "failed"),
+            (words(""), "failed"),
+            ("Cannot transition status".to_owned(), "failed"),
+            ("moved from :failed".to_owned(), "failed"),
+        ] {
+            assert!(!stays(&message, state), "{message}");
+        }
+    }
 
     #[test]
     fn only_code_0_of_a_verdict_is_a_success() {

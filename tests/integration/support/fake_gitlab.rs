@@ -135,12 +135,22 @@ impl Host for GitLab {
                 if self.notes.len() < before { (204, Value::Null, vec![]) } else { gone() }
             }
             ("POST", ["projects", "42", "statuses", sha]) => {
-                let again = self.statuses.iter().any(|(of, status)| {
-                    of == sha && status["name"] == body["name"] && status["state"] == body["state"]
-                });
-                if again {
-                    let words =
-                        "Cannot transition status via :enqueue from :success (Reason(s): Status cannot transition)";
+                // What has ended stays as it is.
+                let known = self.statuses.iter().rev().find(|(of, status)| of == sha && status["name"] == body["name"]);
+                let ended = known
+                    .and_then(|(_, status)| status["state"].as_str())
+                    .filter(|state| ["success", "failed", "canceled", "skipped"].contains(state));
+                if let Some(from) = ended {
+                    let event = match body["state"].as_str().unwrap() {
+                        "pending" | "running" => "enqueue",
+                        "failed" => "drop",
+                        "canceled" => "cancel",
+                        "skipped" => "skip",
+                        other => other,
+                    };
+                    let words = format!(
+                        "Cannot transition status via :{event} from :{from} (Reason(s): Status cannot transition via \"{event}\")"
+                    );
                     return (400, json!({ "message": words }), vec![]);
                 }
                 self.statuses.push(((*sha).to_owned(), body.clone()));

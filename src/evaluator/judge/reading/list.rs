@@ -14,13 +14,22 @@ const MOST: usize = 200;
 /// # Errors
 /// Whatever is not exactly that, by name. An empty list is a list.
 pub fn read_list(reply: &str) -> Result<Vec<String>, Unusable> {
+    read_list_as_said(reply).map(|(items, _)| items)
+}
+
+/// As [`read_list`], with the object as it stands in the reply.
+///
+/// # Errors
+/// Those of [`read_list`].
+pub fn read_list_as_said(reply: &str) -> Result<(Vec<String>, String), Unusable> {
     let text = clean::clean(reply)?;
     let found = scan(&text, &["items"]);
     let whole = only(&found, "`items`").map_err(|unusable| match unusable.why {
         Why::NoVerdict if clean::declines(&text) => Unusable::new(Why::Declined, ""),
         _ => unusable,
     })?;
-    let whole: Whole = serde_json::from_str(whole.raw())
+    let said = whole.raw().to_owned();
+    let whole: Whole = serde_json::from_str(&said)
         .map_err(|error| Unusable::new(Why::Malformed, format!("the object is no list of texts: {error}")))?;
     let mut items: Vec<String> = Vec::new();
     for item in whole.items {
@@ -36,7 +45,7 @@ pub fn read_list(reply: &str) -> Result<Vec<String>, Unusable> {
     if items.len() > MOST {
         return Err(Unusable::new(Why::OutOfRange, format!("the list has {} entries, more than {MOST}", items.len())));
     }
-    Ok(items)
+    Ok((items, said))
 }
 
 #[derive(Deserialize)]

@@ -18,7 +18,7 @@ use std::fmt;
 
 pub use compat::Lenient;
 pub use line::parse_tagged;
-pub use list::read_list;
+pub use list::{read_list, read_list_as_said};
 pub use object::objects_with_a_verdict;
 pub use pack::{Grade, read_pack};
 

@@ -42,9 +42,29 @@ async fn grades_have_a_mean_or_a_median() {
     }
     let settings = json!({"model": ALL, "combine": "mean"});
     let ready = panel("faithfulness", settings, [always("YES"), always("NO"), always("NO")]).unwrap();
-    assert_eq!((ready.spec.kind, ready.spec.pass_mark), (crate::domain::ScoreKind::UNIT, Some(0.5)));
+    assert_eq!((ready.spec.kind, ready.spec.pass_mark), (crate::domain::ScoreKind::UNIT, Some(2.0 / 3.0)));
     let asked = scored(&ready).await;
     assert!((value(&asked).value() - 1.0 / 3.0).abs() < 1e-12 && value(&asked).passed == Some(false));
+}
+
+#[tokio::test]
+async fn a_tie_is_no_pass_and_more_than_half_is() {
+    for combine in ["mean", "median"] {
+        for (models, said, passed) in [
+            (vec!["a", "b"], ["YES", "NO", ""], false),
+            (vec!["a", "b"], ["YES", "YES", ""], true),
+            (vec!["a", "b", "c"], ["YES", "NO", "YES"], true),
+            (vec!["a", "b", "c"], ["YES", "NO", "NO"], false),
+        ] {
+            let settings = json!({"model": models, "combine": combine});
+            let ready = panel("faithfulness", settings, said.map(always)).unwrap();
+            assert_eq!(value(&scored(&ready).await).passed, Some(passed), "{combine} {said:?}");
+        }
+    }
+    // Who asks for half gets half.
+    let settings = json!({"model": ["a", "b"], "combine": "mean", "threshold": 0.5});
+    let ready = panel("faithfulness", settings, ["YES", "NO", ""].map(always)).unwrap();
+    assert_eq!(value(&scored(&ready).await).passed, Some(true));
 }
 
 #[tokio::test]
@@ -83,13 +103,13 @@ fn panels_that_could_not_decide_are_refused() {
         ("factual_correctness", json!({"model": "a", "beta": 0}), "out-of-range"),
         ("noise_sensitivity", json!({"model": "a", "threshold": 1}), "threshold-out-of-range"),
         ("context_relevancy", json!({"model": "a", "prompt": "{{ input }}"}), "missing-placeholder"),
-        ("pairwise", json!({"model": "a", "answers": {"path": "nowhere.jsonl"}}), "file"),
+        ("pairwise", json!({"model": "a", "answers": {"path": "nowhere.jsonl"}}), "path"),
         ("pairwise", json!({"model": "a", "answers": {"path": "base.baseline.jsonl", "target": "other"}}), "answers"),
     ] {
         let problems = panel(name, settings.clone(), [always(""), always(""), always("")]).err();
         let problems = problems.unwrap_or_else(|| panic!("{name} took {settings}"));
         assert!(
-            problems.iter().any(|problem| problem.starts_with(code)) || code == "file",
+            problems.iter().any(|problem| problem.starts_with(&format!("{code}: "))),
             "{name} {settings}: {problems:?}"
         );
     }

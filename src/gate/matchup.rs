@@ -2,7 +2,7 @@
 
 use super::comparable::{Side, Standing};
 use super::sheet::{Measured, Sheet, trial_scores};
-use crate::domain::{Direction, MetricSpec};
+use crate::domain::{BaselineCase, Direction, MetricSpec};
 use crate::stats::{CaseMean, Pair};
 
 /// A case that both sides have and the metric applies to.
@@ -32,7 +32,9 @@ pub(crate) struct Matchup<'b> {
     pub(crate) joints: Vec<Joint<'b>>,
     /// Baseline cases that have a score of this metric.
     pub(crate) baseline_cases: u64,
-    /// Of these, the ones that the run has with the same content.
+    /// Baseline cases that it applies to and that have none.
+    pub(crate) unscored: u64,
+    /// Of the scored ones, those that the run has with the same content.
     pub(crate) kept: u64,
     /// Positions of the runs that have scores of this metric.
     pub(crate) runs: Vec<usize>,
@@ -67,22 +69,25 @@ impl<'b> Matchup<'b> {
             let (first, variance) = (trials.first().copied(), variance(spec, &trials));
             joints.push(Joint { row, candidate: cell.score(), baseline, first, variance, runs, cluster });
         }
-        let scored = |case: &&&crate::domain::BaselineCase| {
+        let scored = |case: &BaselineCase| {
             case.scores.get(&spec.name).is_some_and(|runs| runs.iter().any(|run| !run.is_empty()))
         };
-        let baseline_cases = side.cases.iter().filter(scored).count() as u64;
+        let lacks = |case: &BaselineCase| !scored(case) && !case.not_applicable.contains(&spec.name);
+        let baseline_cases = side.cases.iter().filter(|case| scored(case)).count() as u64;
+        let unscored = side.cases.iter().filter(|case| lacks(case)).count() as u64;
         let pool = joints.iter().map(|joint| joint.runs.len()).max().unwrap_or(0);
         let has_scores =
             |run: &usize| joints.iter().any(|joint| joint.runs.get(*run).is_some_and(|run| !run.is_empty()));
         let runs = (0..pool).filter(has_scores).collect();
-        Self { joints, baseline_cases, kept, runs }
+        Self { joints, baseline_cases, unscored, kept, runs }
     }
 
     /// The same for some of the cases.
     pub(crate) fn of(&self, keep: impl Fn(&Joint<'_>) -> bool) -> Self {
         let joints: Vec<Joint<'b>> = self.joints.iter().filter(|joint| keep(joint)).cloned().collect();
         let cases = joints.iter().filter(|joint| joint.baseline.is_some()).count() as u64;
-        Self { joints, baseline_cases: cases, kept: cases, runs: self.runs.clone() }
+        let unscored = joints.len() as u64 - cases;
+        Self { joints, baseline_cases: cases, unscored, kept: cases, runs: self.runs.clone() }
     }
 
     /// Cases on both sides without a score on one of them.

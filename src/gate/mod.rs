@@ -7,6 +7,7 @@
 //! Promise: never green without evidence (security §3); every number as `statistics.md` defines it; same input, same verdict,
 //! whatever the order of the cases.
 
+mod acceptable;
 mod anchor;
 mod asked;
 mod base;
@@ -54,6 +55,7 @@ mod trials;
 mod trust;
 mod word;
 
+pub use acceptable::too_little;
 pub use asked::{BaselineFrom, BaselineMode, BaselinePolicy, Missing};
 pub use canary::JUDGE_DRIFT;
 pub use confirm::suspects;
@@ -66,7 +68,7 @@ pub(crate) use matchup::unit;
 pub(crate) use must_pass::value_passes;
 pub use part::judge_shard;
 pub use policy::Policy;
-pub use ratchet::Fallen;
+pub use ratchet::{Fallen, Incomparable};
 pub use selectors::Unmatched;
 pub use trust::{Calibration, Calibrations};
 

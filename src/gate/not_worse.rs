@@ -99,6 +99,11 @@ fn numbers(scene: &Scene<'_>, matchup: &Matchup<'_>, spec: &MetricSpec, name: &s
     // Of a selection, cases that changed are not compared, and nobody has to hear it twice.
     let selected = scene.run.header.selection.is_some();
     let expected = if selected { matchup.kept } else { matchup.baseline_cases };
+    // A baseline that knows the metric and lost its scores is no baseline of a new metric.
+    let lost = if selected { matchup.missing() } else { matchup.unscored };
+    if expected == 0 && matchup.baseline_cases == 0 && lost > 0 {
+        return Err(explain::lost_in_the_baseline(name, lost));
+    }
     if expected == 0 && selected {
         return Err(explain::nothing_selected(name));
     }

@@ -1,5 +1,7 @@
 //! Integration tests: one binary, a module per room. `support` holds what they share.
 
+#[cfg(unix)]
+mod accepting;
 mod accounts;
 #[cfg(unix)]
 mod action;

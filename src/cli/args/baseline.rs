@@ -29,7 +29,7 @@ pub(in crate::cli) enum BaselineCommand {
         /// `gate.baseline.ratchet`
         #[arg(long, value_name = "TOLERANCE")]
         ratchet: Option<f64>,
-        /// Accept a lower level all the same
+        /// Accept a lower level, or one that cannot be compared, all the same
         #[arg(long, conflicts_with = "ratchet")]
         allow_lower: bool,
     },

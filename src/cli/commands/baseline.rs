@@ -1,5 +1,6 @@
 //! `scoregate baseline update|refresh|show|diff`
 
+mod enough;
 mod refresh;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,13 +14,14 @@ use crate::cli::failure::Failed;
 use crate::cli::{keep, reference, screen};
 use crate::diagnostic::Diagnostics;
 use crate::domain::{Baseline, BaselineCase, BaselineRun, Env, MetricName, Run, RunHeader};
-use crate::gate::{Fallen, Policy};
+use crate::gate::{Fallen, Incomparable, Policy};
 use crate::report::escape::terminal;
 use crate::store::{
     Mark, Place, StoreError, Texts, accept, parse_baseline, pool, read_results, render_baseline, repeats,
 };
 use crate::suite::{self, Suite};
 use crate::text::number::{self, NONE, counted};
+use enough::{enough, lost, policy_of};
 
 /// Characters of a name, an id or a path.
 const NAME: usize = 200;
@@ -188,6 +190,13 @@ fn update(
     if run.cases.is_empty() || run.header.metrics.is_empty() {
         return refused("the run measured nothing, so it cannot be a baseline");
     }
+    enough(&run, &policy_of(suite, &run.header, env)).map_err(|why| {
+        let file = suite.display();
+        Failed::CouldNot(format!(
+            "{}: {why}. Where its gate asks for less, name the suite: --suite {file}",
+            results.display()
+        ))
+    })?;
     let place = destination(to, suite, &run.header, env)?;
     let newest = newest(&run, results, env)?;
     // What is read here must be what is replaced.
@@ -233,6 +242,9 @@ fn said(run: &Run, baseline: &Baseline, place: &dyn Place) {
         id => format!(" of run {}", terminal(id, NAME)),
     };
     screen::out(&format!("accepted {cases}{of} into {place}\n"));
+    if let Some(note) = lost(run) {
+        screen::message(&note);
+    }
 }
 
 /// Why the ratchet does not let the run in; `None`: it does.
@@ -272,6 +284,22 @@ fn lowers(
         let levels = number::pair(fallen.baseline, fallen.current);
         format!("{}{of} {levels} over {cases}", terminal(&fallen.metric, NAME))
     };
+    let unknown: Vec<String> = policy
+        .incomparable(&earlier, newest)
+        .iter()
+        .map(|Incomparable { metric, target, gone }| {
+            let of = if several { format!(" ({})", terminal(target, NAME)) } else { String::new() };
+            let why = if *gone { "is not in this run" } else { "has no score on a case that both have unchanged" };
+            format!("{}{of} {why}", terminal(metric, NAME))
+        })
+        .collect();
+    if !unknown.is_empty() {
+        return Ok(Some(format!(
+            "the baseline only moves up (tolerance {tolerance}), and whether this run would lower it cannot be told: {}; the baseline is as it \
+             was. Where that is wanted: --allow-lower",
+            unknown.join("; ")
+        )));
+    }
     let fallen: Vec<String> = policy.fallen(&earlier, newest, tolerance).iter().map(one).collect();
     Ok((!fallen.is_empty()).then(|| {
         format!(

@@ -13,6 +13,16 @@ pub(crate) fn nothing_to_compare(name: &str, target_known: bool) -> Refusal {
     Refusal { reason: Reason::NoBaseline, phrase, explanation }
 }
 
+pub(crate) fn lost_in_the_baseline(name: &str, cases: u64) -> Refusal {
+    let phrase = format!("{name}: its scores are missing in the baseline");
+    let explanation = format!(
+        "{name} cannot be judged: the baseline has it, and no score of it for any of {}. The run that was accepted did not measure it. \
+         Measure anew and accept that run with scoregate baseline update.",
+        counted(cases, "case", "cases")
+    );
+    Refusal { reason: Reason::Missing, phrase, explanation }
+}
+
 /// A metric's name with the tag it is narrowed to.
 pub(crate) fn sliced(name: &str, tag: Option<&str>) -> String {
     tag.map_or_else(|| name.to_owned(), |tag| format!("{name} [{tag}]"))

@@ -166,6 +166,47 @@ fn the_ratchet_names_what_would_fall_and_allows_its_tolerance() {
 }
 
 #[test]
+fn a_level_that_cannot_be_compared_is_named_beside_the_ratchet() {
+    let policy = policy(json!({}));
+    let found = |state: BaselineState| match state {
+        BaselineState::Found(baseline) => *baseline,
+        _ => unreachable!(),
+    };
+    let (earlier, same) = (found(accept(&[&passing(20, 20)])), found(accept(&[&passing(2, 20)])));
+    assert!(policy.incomparable(&earlier, &same).is_empty());
+    let mut others = same.clone();
+    others.cases.iter_mut().for_each(|case| case.id = format!("x{}", case.id).as_str().into());
+    let named = policy.incomparable(&earlier, &others);
+    assert_eq!(
+        named.iter().map(|one| (&*one.metric, &*one.target, one.gone)).collect::<Vec<_>>(),
+        [("quality", "app", false)]
+    );
+    let mut renamed = same;
+    renamed.metrics[0].name = "quality2".into();
+    renamed.cases.iter_mut().for_each(|case| case.scores = [("quality2".into(), vec![vec![0.0]])].into());
+    assert!(policy.incomparable(&earlier, &renamed)[0].gone);
+}
+
+#[test]
+fn a_baseline_without_the_scores_of_its_own_metric_is_not_taken_for_a_new_metric() {
+    let (before, now) = (passing(30, 30), passing(2, 30));
+    let BaselineState::Found(mut baseline) = accept(&[&before]) else { unreachable!() };
+    baseline.cases.iter_mut().flat_map(|case| case.scores.values_mut()).for_each(|runs| runs[0].clear());
+    let lost = BaselineState::Found(baseline);
+    let verdict = judge(&now, &lost, &policy(json!({})));
+    assert_eq!((verdict.exit_code, verdict.decision), (3, Decision::NotEvaluated), "{}", verdict.headline);
+    assert!(verdict.headline.contains("quality: its scores are missing in the baseline"), "{}", verdict.headline);
+    assert_eq!(rule(&verdict, RuleKind::NotWorse).reason, Reason::Missing);
+    // What the metric did not apply to, it has no scores for, and is new.
+    let BaselineState::Found(mut baseline) = lost else { unreachable!() };
+    for case in &mut baseline.cases {
+        (case.scores, case.not_applicable) = (BTreeMap::new(), vec!["quality".into()]);
+    }
+    let verdict = judge(&now, &BaselineState::Found(baseline), &policy(json!({})));
+    assert_eq!(rule(&verdict, RuleKind::NotWorse).reason, Reason::NoBaseline);
+}
+
+#[test]
 fn suspects_on_which_the_base_does_no_better_blame_nobody() {
     let (before, now) = (accept(&[&passing(30, 30)]), passing(20, 30));
     let policy = policy(json!({ "metrics": { "quality": { "case_min": 1 } } }));

@@ -1,5 +1,7 @@
 //! What to do next: it comes from the result.
 
+use std::path::Path;
+
 use super::NAME;
 use super::trouble::Trouble;
 use crate::domain::{Comparison, FailureKind, Reason, RuleKind, Run, Severity, Verdict};
@@ -11,6 +13,7 @@ const LINES: usize = 6;
 
 pub(super) fn advice(run: &Run, verdict: &Verdict, troubles: &[Trouble], cleaner: &Cleaner) -> Vec<Clean> {
     let mut advice: Vec<String> = Vec::new();
+    let results = results(run);
     let mut say = |text: String| {
         if !advice.contains(&text) {
             advice.push(text);
@@ -37,7 +40,7 @@ pub(super) fn advice(run: &Run, verdict: &Verdict, troubles: &[Trouble], cleaner
         }
     }
     for rule in verdict.rules.iter().filter(|rule| rule.severity != Severity::Ok) {
-        if let Some(text) = of_rule(rule, verdict) {
+        if let Some(text) = of_rule(rule, verdict, &results) {
             say(text);
         }
     }
@@ -47,14 +50,26 @@ pub(super) fn advice(run: &Run, verdict: &Verdict, troubles: &[Trouble], cleaner
     advice.iter().take(LINES).map(|text| cleaner.line(text, NAME * 3)).collect()
 }
 
-fn of_rule(rule: &Comparison, verdict: &Verdict) -> Option<String> {
+/// The run's results as they are named on the command line.
+fn results(run: &Run) -> String {
+    let usual = || "scoregate-out/results.jsonl".to_owned();
+    let named = run.file.as_deref().and_then(Path::to_str).map_or_else(usual, str::to_owned);
+    if named.contains(char::is_whitespace) { format!("\"{named}\"") } else { named }
+}
+
+fn of_rule(rule: &Comparison, verdict: &Verdict, results: &str) -> Option<String> {
     let text = match (rule.rule, rule.reason) {
         (RuleKind::Complete, Reason::NoCases) => "check `dataset`, `where` and `sample`: no case was selected",
         (RuleKind::Complete, _) => "run again: what was paid for is kept and not paid again",
+        (RuleKind::Anchor, Reason::NoBaseline) => {
+            "keep the results of a good run, such as the last release's, where `gate.anchor.path` says; until then a slow slide is not seen"
+        }
         // Of selected cases none may be in a baseline that is there.
         (_, Reason::NoBaseline) if verdict.selection.is_some() => return None,
         (_, Reason::NoBaseline) => {
-            "accept a good run as the baseline, on the main branch: `scoregate baseline update scoregate-out/results.jsonl --to FILE`"
+            return Some(format!(
+                "accept a good run as the baseline, on the main branch: `scoregate baseline update {results} --to FILE`"
+            ));
         }
         (_, Reason::BaselineUnreachable) => {
             "look why the baseline's place does not give it (the rule says what it answered), then run again: what was paid for is kept"
@@ -75,7 +90,9 @@ fn of_rule(rule: &Comparison, verdict: &Verdict) -> Option<String> {
             "let the answers be counted: ask anew (`--ledger refresh`), give the target its `usage`, the model its `price`"
         }
         (RuleKind::JudgeTrust, Reason::JudgeUntrusted) => {
-            "label answers of this run and measure the judge: `scoregate judge calibrate LABELS scoregate-out/results.jsonl --metric NAME --format json`"
+            return Some(format!(
+                "label answers of this run and measure the judge: `scoregate judge calibrate LABELS {results} --metric NAME --format json`"
+            ));
         }
         (_, Reason::Environment) => {
             "look what changed outside of this change (provider, judge, index), then measure the baseline anew: `scoregate baseline refresh`"

@@ -58,6 +58,14 @@ fn once(
     env: &Env,
 ) -> Result<Step, Failed> {
     let Prepared { suite, dataset, plan, policy, .. } = prepared;
+    if dataset.filtered {
+        let why = "the suite's data set leaves cases out (`where`, `sample`), and a filtered run cannot be a baseline; nothing was measured";
+        return Err(Failed::usage(
+            "filtered-suite",
+            why,
+            "take `where` and `sample` out, or make what they leave a data set of its own",
+        ));
+    }
     let yardstick = base::Yardstick::own(policy);
     let asked = yardstick.policy.baseline.as_ref();
     let wanted = runs.map_or_else(|| asked.map_or(1, |asked| asked.runs), |runs| runs as usize).clamp(1, MOST);

@@ -7,7 +7,7 @@ use super::super::sheet::Sheet;
 use super::policy::ResourcePolicy;
 use super::sample::{Sample, factor, numbers, one_and, within};
 use super::{Asked, FEWEST_FOR_AN_INTERVAL, explain};
-use crate::domain::{Reason, RuleKind, RuleVerdict, Statistic};
+use crate::domain::{Comparison, Reason, RuleKind, RuleVerdict, Statistic};
 use crate::stats::{CaseMean, Pair, Ratio, differences, mean_interval, sign_flip};
 
 pub(super) fn finding(
@@ -48,23 +48,32 @@ pub(super) fn finding(
     };
     let (verdict, reason) = reading.decided();
     let mut finding = new(verdict, reason);
+    finding.comparison.planned = sample.answered;
+    levels(&mut finding.comparison, (&before, old), (&now, current));
+    moves(&mut finding.comparison, &now, change.as_ref());
+    // Of the mean difference; of a total it is as many times that as there are cases.
     let scale = if statistic == Statistic::Total { now.measured() as f64 } else { 1.0 };
-    let comparison = &mut finding.comparison;
-    comparison.baseline = Some(before.shown(old.value()));
-    comparison.current = Some(now.shown(current.value()));
-    comparison.delta = current.minus(old).map(|delta| now.shown(delta.value()));
-    comparison.ci = interval.map(|(lower, upper)| [now.shown(lower * scale), now.shown(upper * scale)]);
-    comparison.p = change.as_ref().map(|change| change.p);
-    comparison.n = now.measured();
-    comparison.planned = sample.answered;
-    if let Some(change) = &change {
-        (comparison.up, comparison.down, comparison.same) = change.moves;
-    }
+    let shown = |(lower, upper): (f64, f64)| [now.shown(lower * scale), now.shown(upper * scale)];
+    finding.comparison.ci = interval.map(shown);
     let method = if rules.mode == ModeSetting::Point || interval.is_none() { "point" } else { "hall_t" };
-    method.clone_into(&mut comparison.method);
+    method.clone_into(&mut finding.comparison.method);
     let by_its_value = rules.mode != ModeSetting::Point && !is_compared(statistic);
     let (old, current) = (old.value(), current.value());
     explain::rise(finding, &subject, &now, &explain::Levels { old, current, most, holds, by_its_value })
+}
+
+fn levels(comparison: &mut Comparison, (before, old): (&Sample, Ratio), (now, current): (&Sample, Ratio)) {
+    comparison.baseline = Some(before.shown(old.value()));
+    comparison.current = Some(now.shown(current.value()));
+    comparison.delta = current.minus(old).map(|delta| now.shown(delta.value()));
+}
+
+fn moves(comparison: &mut Comparison, now: &Sample, change: Option<&Change>) {
+    comparison.n = now.measured();
+    comparison.p = change.map(|change| change.p);
+    if let Some(change) = change {
+        (comparison.up, comparison.down, comparison.same) = change.moves;
+    }
 }
 
 /// Pairs of cases tell how far it moved; a percentile belongs to no pair, and has no interval in any mode.

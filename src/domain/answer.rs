@@ -22,6 +22,8 @@ pub struct Answer {
     /// From the request's start to its last byte, of the attempt that succeeded; `None` for recorded answers without it.
     pub latency: Option<Duration>,
     pub usage: Usage,
+    /// Only the tokens that were read, or only those that were written, are known: `usage` is a part of what it took.
+    pub half_counted: bool,
     pub cost: Option<Usd>,
     /// Requests sent for it in this invocation (0: recorded, or taken from the ledger).
     pub attempts: u32,

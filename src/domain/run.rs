@@ -163,6 +163,15 @@ pub struct TrialRecord {
     pub offset: u64,
 }
 
+impl TrialRecord {
+    /// Something that was planned of it has no score, and nothing else of it has one.
+    pub fn lost(&self) -> bool {
+        let scored = |cell: &Option<Cell>| matches!(cell, Some(Cell::Value { .. }));
+        let planned = |cell: &Option<Cell>| !matches!(cell, None | Some(Cell::Skipped(SkipReason::NotApplicable)));
+        !self.cells.iter().any(scored) && (self.answered.is_err() || self.cells.iter().any(planned))
+    }
+}
+
 /// All trials of one case under one target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseRecord {

@@ -17,6 +17,13 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Of two counts that may not be known; `true` beside it: only one of them is.
+    pub fn counted(prompt: Option<u64>, completion: Option<u64>) -> (Self, bool) {
+        let usage =
+            Self { prompt_tokens: prompt.unwrap_or_default(), completion_tokens: completion.unwrap_or_default() };
+        (usage, prompt.is_some() != completion.is_some())
+    }
+
     /// True where the provider reported nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

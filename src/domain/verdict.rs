@@ -414,7 +414,7 @@ pub struct Verdict {
     pub headline: String,
     pub suite: String,
     pub rules: Vec<Comparison>,
-    /// Mean number of trials a case used.
+    /// Mean number of trials of a case that were measured; lost ones are none.
     pub trials: f64,
     /// `None`: all trials were read at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -32,6 +32,10 @@ pub(crate) fn findings(scene: &Scene<'_>) -> Vec<Finding> {
             findings.extend(one(scene, &reference, anchor, sheet, metric));
         }
     }
+    let anything = scene.metrics.iter().any(|(_, rules)| rules.gate) && scene.run.header.selection.is_none();
+    if findings.is_empty() && anything {
+        return vec![none("no case of this run is in it unchanged with a score of a metric that gates")];
+    }
     findings
 }
 

@@ -14,7 +14,8 @@ use super::{
     new_errors, not_worse, notes, part, reported, resource, selected, single, slices, standing, tags, threshold, trust,
 };
 use crate::domain::{
-    BaseRecord, BaselineSource, CaseChanges, CaseId, Decision, LooksTaken, Reason, Run, Verdict, VerdictCounts,
+    BaseRecord, BaselineSource, CaseChanges, CaseId, CaseRecord, Decision, LooksTaken, Reason, Run, Verdict,
+    VerdictCounts,
 };
 
 /// Decides.
@@ -207,6 +208,7 @@ fn ask(scene: &Scene<'_>, compared: &[Compared<'_>]) -> Vec<Finding> {
     }
     let slices = compared.iter().filter(|one| one.slice.is_some());
     findings.extend(slices.map(|slice| not_worse::finding(scene, slice)));
+    findings.extend(slices::unseen(scene));
     findings.extend(not_worse::vanished(scene));
     findings.extend(scene.sheets.iter().filter_map(|sheet| must_pass::finding(scene, sheet)));
     findings.extend(anchor::findings(scene));
@@ -237,8 +239,14 @@ fn levels(scene: &Scene<'_>) -> Levels {
 }
 
 fn mean_trials(run: &Run) -> f64 {
-    let trials: usize = run.cases.iter().map(|case| case.trials.len()).sum();
-    if run.cases.is_empty() { 0.0 } else { trials as f64 / run.cases.len() as f64 }
+    let measured = |case: &CaseRecord| case.trials.iter().filter(|trial| !trial.lost()).count();
+    let (cases, trials) = run
+        .cases
+        .iter()
+        .map(measured)
+        .filter(|trials| *trials > 0)
+        .fold((0, 0), |(cases, all), more| (cases + 1, all + more));
+    if cases == 0 { 0.0 } else { trials as f64 / f64::from(cases) }
 }
 
 /// What became of a case, over all its cells.

@@ -6,9 +6,9 @@ use super::estimate::Estimate;
 use super::explain;
 use super::matchup::{Fill, Matchup};
 use super::not_worse::{Compared, measured};
-use super::scene::Scene;
+use super::scene::{Finding, Scene};
 use super::sheet::Sheet;
-use crate::domain::SliceChange;
+use crate::domain::{RuleKind, RuleVerdict, Severity, SliceChange};
 use crate::stats::{Ratio, benjamini_hochberg};
 
 /// Fewer paired cases than this are no slice (statistics §14.1).
@@ -32,6 +32,31 @@ pub(crate) fn gating<'s>(scene: &'s Scene<'_>, compared: &[Compared<'s>]) -> Vec
         }
     }
     slices
+}
+
+/// Tags that are to gate and that nothing is compared for, since there is no baseline: those that never could be are said.
+pub(crate) fn unseen(scene: &Scene<'_>) -> Vec<Finding> {
+    if scene.reference.is_some() || scene.run.header.selection.is_some() {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for tag in scene.policy.slices.keys() {
+        for sheet in &scene.sheets {
+            let cases = sheet.of_tag(tag).rows.len();
+            if cases < FEWEST {
+                let (fewest, of) = (FEWEST as u64, scene.of_target(&sheet.target));
+                let refusal = explain::no_slice(tag, &of, cases as u64, fewest);
+                let verdict = RuleVerdict::NotEvaluated;
+                let mut finding = Finding::new(RuleKind::Slice, "", &sheet.target, verdict, refusal.reason)
+                    .with_severity(Severity::Warn)
+                    .saying(refusal.phrase, refusal.explanation);
+                finding.comparison.slice = Some(tag.clone());
+                (finding.comparison.n, finding.comparison.planned) = (cases as u64, cases as u64);
+                findings.push(finding);
+            }
+        }
+    }
+    findings
 }
 
 fn of_tag<'s>(

@@ -197,10 +197,24 @@ pub(crate) fn covered(scene: &Scene<'_>, at: usize, sheet: &Sheet<'_>) -> Findin
         let text = format!("{scored} of {planned} scores measured");
         let lost = planned - scored;
         let lost = if lost == 0 { String::new() } else { format!("; {lost} not measured") };
+        if let Some(thin) = lost_trials(scene, sheet) {
+            finding.comparison.severity = Severity::Warn;
+            let next = "A case is scored by the trials that are there. Run again: what was paid for is not paid again.";
+            return finding.saying(thin.clone(), format!("{}{lost}; {thin}. {next}", capital(&text)));
+        }
         return finding.saying(text.clone(), format!("{}{lost}.", capital(&text)));
     }
     let text = short.join("; ");
     finding.saying(text.clone(), format!("{}.", capital(&text)))
+}
+
+/// More trials are without a score than scores may be missing, though every case has some.
+fn lost_trials(scene: &Scene<'_>, sheet: &Sheet<'_>) -> Option<String> {
+    let several = sheet.rows.iter().filter(|row| row.trials.len() > 1);
+    let trials: Vec<_> = several.flat_map(|row| &row.trials).collect();
+    let (all, lost) = (trials.len() as u64, trials.iter().filter(|trial| trial.lost()).count() as u64);
+    let enough = lost == 0 || at_least(all - lost, all, scene.policy.min_measured);
+    (!enough).then(|| format!("{lost} of {all} trials{} were lost", scene.of_target(&sheet.target)))
 }
 
 /// What is missing of the metrics; those that lack the same for the same reasons are told together.

@@ -36,7 +36,7 @@ pub(crate) struct TagMetricSettings {
     pub case_max: Option<f64>,
     /// How `min`, `max` and `pass_rate` are read. Default: as for the metric.
     pub mode: Option<ModeSetting>,
-    /// `warn`: said, and does not fail the build. Default: as for the metric, with its `shadow_until`.
+    /// `warn`: said, and does not fail the build. Default: as for the metric, with its `shadow_until`; given, it decides despite `gate: false`.
     pub on_fail: Option<FailOrWarn>,
 }
 
@@ -82,6 +82,8 @@ pub(crate) fn checked(
                 max_drop: None,
                 mode: mode.unwrap_or(whole.mode),
                 on_fail: on_fail.unwrap_or(whole.on_fail),
+                // Who says what a miss does wants these cases to decide, though the metric as a whole does not.
+                gate: whole.gate || on_fail.is_some(),
                 // Who says what a miss does has said it for every day.
                 shadow_until: whole.shadow_until.filter(|_| on_fail.is_none()),
                 ..whole

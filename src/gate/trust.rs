@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::check::Checker;
+use super::policy::MetricPolicy;
 use super::scene::{Finding, Scene};
 use super::settings::FailOrWarn;
 use super::word::capital;
@@ -92,7 +93,7 @@ pub struct Calibration {
     pub accuracy: Option<f64>,
     /// `None`: all labelled cases are of one kind.
     pub kappa: Option<f64>,
-    /// Of the judge that was measured; `None`: not known.
+    /// Of the judge that was measured; `None`: not known, and then it vouches for none.
     #[serde(default)]
     pub fingerprint: Option<Fingerprint>,
 }
@@ -120,7 +121,9 @@ pub(crate) fn findings(scene: &Scene<'_>) -> Vec<Finding> {
         };
         let (verdict, reason, severity) = match (&found, policy.on_fail) {
             (Ok(_), _) => (RuleVerdict::Met, Reason::JudgeTrusted, Severity::Ok),
-            (Err(_), _) if !rules.gate => (RuleVerdict::Inconclusive, Reason::JudgeUntrusted, Severity::Ok),
+            (Err(_), _) if !decides(scene, name, rules) => {
+                (RuleVerdict::Inconclusive, Reason::JudgeUntrusted, Severity::Ok)
+            }
             (Err(_), FailOrWarn::Warn) => (RuleVerdict::Inconclusive, Reason::JudgeUntrusted, Severity::Warn),
             (Err(_), FailOrWarn::Fail) => (RuleVerdict::Inconclusive, Reason::JudgeUntrusted, Severity::Block),
         };
@@ -157,15 +160,29 @@ pub(crate) fn findings(scene: &Scene<'_>) -> Vec<Finding> {
     findings
 }
 
+/// Some rule of the metric can fail the build.
+fn decides(scene: &Scene<'_>, name: &MetricName, rules: &MetricPolicy) -> bool {
+    let mut of_tags = scene.policy.tag_limits.values().filter_map(|limits| limits.get(name));
+    rules.gate || of_tags.any(|rules| rules.gate)
+}
+
 fn measured(policy: &TrustPolicy, spec: &MetricSpec, found: &Calibration) -> Result<String, String> {
     if *found.metric != *spec.name {
         return Err(format!("{} is a calibration of {}", policy.calibration, found.metric));
     }
-    if let (Some(then), Some(now)) = (&found.fingerprint, &spec.fingerprint) {
-        let parts: Vec<String> = then.differences(now).into_iter().map(|(part, ..)| part).collect();
-        if !parts.is_empty() {
-            return Err(format!("another judge was measured, its {} differs", parts.join(", ")));
-        }
+    let Some(then) = &found.fingerprint else {
+        return Err(format!(
+            "{} does not say which judge was measured; calibrate the scores of a run of this suite (judge calibrate LABELS \
+             RESULTS, with its results.jsonl)",
+            policy.calibration
+        ));
+    };
+    let Some(now) = &spec.fingerprint else {
+        return Err("the results do not say which judge scored them".to_owned());
+    };
+    let parts: Vec<String> = then.differences(now).into_iter().map(|(part, ..)| part).collect();
+    if !parts.is_empty() {
+        return Err(format!("another judge was measured, its {} differs", parts.join(", ")));
     }
     let labels = counted(found.labelled, "labelled case", "labelled cases");
     if found.labelled < policy.min_labels {

@@ -35,7 +35,9 @@ pub(crate) fn answer_from(parts: &AnswerParts<'_>) -> Result<Option<Answer>, Str
                 .map_err(|_| "`latency_ms` is no time: it must be 0 or more milliseconds".to_owned())?,
         ),
     };
-    Ok(Some(Answer { text, contexts: contexts(parts)?, latency, usage: usage(parts)?, ..Answer::default() }))
+    let contexts = contexts(parts)?;
+    let (usage, half_counted) = usage(parts)?;
+    Ok(Some(Answer { text, contexts, latency, usage, half_counted, ..Answer::default() }))
 }
 
 fn contexts(parts: &AnswerParts<'_>) -> Result<Vec<Context>, String> {
@@ -53,7 +55,8 @@ fn contexts(parts: &AnswerParts<'_>) -> Result<Vec<Context>, String> {
     Ok(contexts)
 }
 
-fn usage(parts: &AnswerParts<'_>) -> Result<Usage, String> {
+/// The tokens, and whether only one of the two counts is known.
+fn usage(parts: &AnswerParts<'_>) -> Result<(Usage, bool), String> {
     let from_usage = |names: [&str; 2]| {
         names.into_iter().find_map(|name| parts.usage?.get(name)).map_or(Found::Absent, |value| Found::One(value, None))
     };
@@ -63,13 +66,12 @@ fn usage(parts: &AnswerParts<'_>) -> Result<Usage, String> {
             found => number_of(field, found)?,
         };
         match number {
-            None => Ok(0),
-            Some(number) if number >= 0.0 && number.fract() == 0.0 && number < 9e15 => Ok(number as u64),
+            None => Ok(None),
+            Some(number) if number >= 0.0 && number.fract() == 0.0 && number < 9e15 => Ok(Some(number as u64)),
             Some(_) => Err(format!("`{field}` is no number of tokens")),
         }
     };
-    Ok(Usage {
-        prompt_tokens: count("prompt_tokens", parts.prompt_tokens, ["prompt_tokens", "input_tokens"])?,
-        completion_tokens: count("completion_tokens", parts.completion_tokens, ["completion_tokens", "output_tokens"])?,
-    })
+    let prompt = count("prompt_tokens", parts.prompt_tokens, ["prompt_tokens", "input_tokens"])?;
+    let completion = count("completion_tokens", parts.completion_tokens, ["completion_tokens", "output_tokens"])?;
+    Ok(Usage::counted(prompt, completion))
 }

@@ -47,6 +47,9 @@ pub struct AnswerLine {
     pub latency_ms: Option<f64>,
     #[serde(default, skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
+    /// One of the two counts of `usage` is not known.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub half_counted: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Usd>,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -157,6 +160,7 @@ impl From<&Answer> for AnswerLine {
             contexts: answer.contexts.iter().map(ContextLine::from).collect(),
             latency_ms: answer.latency.map(|latency| (latency.as_secs_f64() * 1e6).round() / 1e3),
             usage: answer.usage,
+            half_counted: answer.half_counted,
             cost: answer.cost,
             attempts: answer.attempts,
             cached: answer.cached,

@@ -69,9 +69,10 @@ impl RunBuilder {
             cells,
             latency_ms: answer.filter(|answer| !answer.cached).and_then(|answer| answer.latency_ms),
             tokens: answer
-                .filter(|answer| !answer.usage.is_empty())
+                .filter(|answer| !answer.usage.is_empty() && !answer.half_counted)
                 .map(|answer| answer.usage.prompt_tokens.saturating_add(answer.usage.completion_tokens)),
-            cost: answer.and_then(|answer| answer.cost),
+            // The price of a part is not what it cost.
+            cost: answer.filter(|answer| !answer.half_counted).and_then(|answer| answer.cost),
             attempts: answer
                 .map_or_else(|| line.error.as_ref().map_or(0, |failure| failure.attempts), |answer| answer.attempts),
             offset,

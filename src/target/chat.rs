@@ -96,7 +96,11 @@ impl OneCall for Chat {
     fn read(&self, case: &Case, call: &Call, response: &Response) -> Result<Answer, Rejection> {
         let reply = self.model.chat.read(call, response)?;
         let contexts = if self.shows_contexts() { case.contexts.clone() } else { Vec::new() };
-        Ok(Answer { text: reply.text, contexts, usage: reply.usage, cost: reply.cost, ..Answer::default() })
+        let (usage, cost) = (reply.usage, reply.cost);
+        // No prompt and no text is without tokens.
+        let none_written = usage.completion_tokens == 0 && !reply.text.is_empty();
+        let half_counted = !usage.is_empty() && (usage.prompt_tokens == 0 || none_written);
+        Ok(Answer { text: reply.text, contexts, usage, half_counted, cost, ..Answer::default() })
     }
 }
 

@@ -84,7 +84,8 @@ impl Paths {
         };
         let contexts = self.contexts(&value).map_err(|why| malformed(format!("the answer of {who}: {why}")))?;
         let usage = self.usage(&value).map_err(|why| malformed(format!("the answer of {who}: {why}")))?;
-        Ok(Answer { text, contexts, usage, ..Answer::default() })
+        let (usage, half_counted) = usage;
+        Ok(Answer { text, contexts, usage, half_counted, ..Answer::default() })
     }
 
     fn any(&self) -> bool {
@@ -116,11 +117,11 @@ impl Paths {
         Ok(contexts)
     }
 
-    fn usage(&self, value: &Value) -> Result<Usage, String> {
-        Ok(Usage {
-            prompt_tokens: tokens(self.prompt_tokens.as_ref(), value)?,
-            completion_tokens: tokens(self.completion_tokens.as_ref(), value)?,
-        })
+    /// The tokens, and whether only one of the two counts is known.
+    fn usage(&self, value: &Value) -> Result<(Usage, bool), String> {
+        let prompt = tokens(self.prompt_tokens.as_ref(), value)?;
+        let completion = tokens(self.completion_tokens.as_ref(), value)?;
+        Ok(Usage::counted(prompt, completion))
     }
 }
 
@@ -183,11 +184,11 @@ fn id(path: &JsonPath, item: &Value) -> Result<String, String> {
 }
 
 /// Nothing there: not counted.
-fn tokens(path: Option<&JsonPath>, value: &Value) -> Result<u64, String> {
-    let Some(path) = path else { return Ok(0) };
+fn tokens(path: Option<&JsonPath>, value: &Value) -> Result<Option<u64>, String> {
+    let Some(path) = path else { return Ok(None) };
     match path.query(value).as_slice() {
-        [] | [Value::Null] => Ok(0),
-        [one] => one.as_u64().ok_or_else(|| format!("`{}` is no number of tokens", path.as_str())),
+        [] | [Value::Null] => Ok(None),
+        [one] => one.as_u64().map(Some).ok_or_else(|| format!("`{}` is no number of tokens", path.as_str())),
         many => Err(format!("`{}` finds {} values instead of one number", path.as_str(), many.len())),
     }
 }

@@ -323,6 +323,30 @@ async fn chatted(body: &[u8], settings: Value) -> (Result<Answer, Failure>, Stri
 }
 
 #[tokio::test]
+async fn half_of_the_tokens_is_not_what_an_answer_took() {
+    let server = server(r#"{"answer": "A.", "usage": {"in": 5, "out": 0}}"#);
+    let counted = async |usage: Value| {
+        let answer =
+            asked("http", json!({"url": server.url("/"), "answer": "$.answer", "usage": usage}), "?").await.unwrap();
+        (answer.usage.prompt_tokens, answer.half_counted)
+    };
+    let both = json!({"prompt_tokens": "$.usage.in", "completion_tokens": "$.usage.out"});
+    assert_eq!(counted(both).await, (5, false), "none written is a number");
+    let misspelt = json!({"prompt_tokens": "$.usage.in", "completion_tokens": "$.usage.oot"});
+    assert_eq!(counted(misspelt).await, (5, true));
+    assert_eq!(counted(json!({"prompt_tokens": "$.usage.in"})).await, (5, true));
+    for (usage, half) in
+        [(r#"{"prompt_tokens": 9}"#, true), (r#"{"prompt_tokens": 9, "completion_tokens": 1}"#, false), ("{}", false)]
+    {
+        let body = format!(
+            r#"{{"choices": [{{"message": {{"content": "Because."}}, "finish_reason": "stop"}}], "usage": {usage}}}"#
+        );
+        let (answer, _) = chatted(body.as_bytes(), json!({"model": "judge", "prompt": "{{ input }}"})).await;
+        assert_eq!(answer.unwrap().half_counted, half, "{usage}");
+    }
+}
+
+#[tokio::test]
 async fn a_chat_target_asks_a_model_with_its_prompt() {
     let body = br#"{"choices": [{"message": {"content": "Because."}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 9, "completion_tokens": 1}}"#;
     let settings = json!({"model": "judge", "system": "Short.", "prompt": "{{ contexts }}\n---\n{{ input }}"});

@@ -339,3 +339,16 @@ fn refresh_adds_runs_up_to_what_the_suite_asks_for() {
     let said = checked(&worse, 1);
     assert!(said.contains("the run was not added") && pool().runs.len() == 1, "{said}");
 }
+
+/// Half of what an answer took is not what it took: no limit on tokens holds by it.
+#[test]
+fn half_of_the_tokens_meets_no_limit() {
+    let half = "{\"id\":\"a\",\"input\":\"?\",\"reference\":\"yes\",\"answer\":\"yes\",\"prompt_tokens\":5}\n";
+    let gate = "gate:\n  metrics: { exact_match: { min: 0.5 } }\n  resources: { tokens: { mean: 1000 } }\n";
+    let place = folder(&[("scoregate.yaml", &format!("{HEAD}{gate}")), ("data.jsonl", half)]);
+    let said = check(place.path(), &["run"], 3);
+    assert!(said.contains("mean tokens is not known: no answer says how many tokens it took"), "{said}");
+    let whole = half.replace("\"prompt_tokens\":5", "\"prompt_tokens\":5,\"completion_tokens\":0");
+    std::fs::write(place.path().join("data.jsonl"), whole).expect("a file");
+    check(place.path(), &["run"], 0);
+}

@@ -76,3 +76,17 @@ fn a_case_is_measured_by_half_of_its_trials_at_least() {
     std::fs::write(place.path().join("scoregate.yaml"), suite.replace("= 0 &&", "!= 0 &&")).expect("a file");
     check(place.path(), &["run"], 0);
 }
+
+/// A case is scored by the trials that are there; how many are not is said.
+#[test]
+fn lost_trials_stand_in_the_totals() {
+    let suite = "version: 1\nname: trials\ndataset: { path: data.jsonl }\n\
+         targets:\n  app:\n    command:\n      stdin: none\n      argv: [sh, -c, 'test \"$1\" = 0 && echo yes', sh, \"{{ trial }}\"]\n\
+         evaluators:\n  equals: { value: \"yes\" }\ngate:\n  metrics:\n    equals: { min: 0.5 }\nrun: { trials: 2, retry: { attempts: 1 } }\n";
+    let rows: String = (0..4).map(|at| format!("{{\"id\":\"q{at}\",\"input\":\"?\"}}\n")).collect();
+    let place = folder(&[("scoregate.yaml", suite), ("data.jsonl", &rows)]);
+    let said = check(place.path(), &["run"], 0);
+    assert!(said.contains("4 of 4 scores measured (100%), 4 of 8 trials lost"), "{said}");
+    assert!(said.contains("passed with a warning: 4 of 8 trials were lost"), "{said}");
+    assert_eq!(verdict(place.path())["trials"], 1.0);
+}

@@ -8,6 +8,6 @@ mod refusal;
 pub(crate) use limits::{drop_rule, each_case, must_pass, no_scores, percentile, threshold};
 pub(crate) use paired::comparison;
 pub(crate) use refusal::{
-    judge_changed, lost_in_the_baseline, no_such_tag, nothing_selected, nothing_to_compare, sliced, small_slice,
-    too_little_overlap, too_much_missing,
+    judge_changed, lost_in_the_baseline, no_slice, no_such_tag, nothing_selected, nothing_to_compare, sliced,
+    small_slice, too_little_overlap, too_much_missing,
 };

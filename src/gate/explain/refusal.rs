@@ -45,6 +45,22 @@ pub(crate) fn small_slice(name: &str, cases: u64, fewest: u64) -> Refusal {
     Refusal { reason: Reason::TooFewCases, phrase, explanation }
 }
 
+/// Without a baseline: a tag that would not be compared with one either.
+pub(crate) fn no_slice(tag: &str, of_target: &str, cases: u64, fewest: u64) -> Refusal {
+    if cases == 0 {
+        let phrase = format!("no case{of_target} has the tag {tag}, and gate.slices lets it gate");
+        let explanation = format!("{}. Correct the tag, or give it to the cases in the data set.", capital(&phrase));
+        return Refusal { reason: Reason::NoCases, phrase, explanation };
+    }
+    let cases = counted(cases, "case", "cases");
+    let phrase = format!("the tag {tag} has {cases}{of_target}, too few for a slice that gates");
+    let explanation = format!(
+        "{}: it needs {fewest}, so nothing would be compared with a baseline either. Add cases, or take the slice out.",
+        capital(&phrase)
+    );
+    Refusal { reason: Reason::TooFewCases, phrase, explanation }
+}
+
 pub(crate) fn nothing_selected(name: &str) -> Refusal {
     let phrase = format!("{name}: no selected case is in the baseline unchanged");
     let explanation = format!("{phrase}, so nothing is compared.");

@@ -55,17 +55,24 @@ fn over(sample: &Sample) -> String {
     let cases = counted(sample.answered, "answered case", "answered cases");
     let cases = if sample.missing() == 0 { cases } else { format!("{} of {cases}", number::count(sample.measured())) };
     // Where every case has one answer, the cases have said it.
-    if sample.silent == sample.missing() {
+    if sample.silent == sample.missing() && sample.lost == 0 {
         return cases;
     }
-    let all = counted(sample.told().saturating_add(sample.silent), "answer", "answers");
-    format!("{cases}, {} of {all}", number::count(sample.told()))
+    format!("{cases}, {} of {}", number::count(sample.told()), counted(sample.all(), "answer", "answers"))
 }
 
 /// Why a part is not known and what to do, behind a limit that nothing can vouch for.
 fn unknown(finding: &Finding, sample: &Sample) -> String {
     if (finding.comparison.verdict, finding.comparison.reason) != (RuleVerdict::Inconclusive, Reason::Missing) {
         return String::new();
+    }
+    if sample.silent == 0 && sample.lost > 0 {
+        let lost = counted(sample.lost, "answer was lost, and what it", "answers were lost, and what they");
+        let least =
+            if sample.resource == Resource::Latency { ": one that timed out took at least its timeout" } else { "" };
+        return format!(
+            " {lost} took is not known{least}. Mend what they failed of and run again, or let it warn with on_missing: warn."
+        );
     }
     let why = match sample.resource {
         Resource::Latency => {
@@ -122,22 +129,21 @@ pub(super) fn rise(finding: Finding, subject: &str, now: &Sample, levels: &Level
     let unit = now.resource.unit();
     let shown = |value: f64| amount(now.shown(value), unit, None);
     let change = match old > 0.0 {
-        true => number::percent(current / old - 1.0, Some(most)),
-        false => "from nothing".to_owned(),
+        true => format!("by {}", number::percent(current / old - 1.0, Some(most))),
+        false if current > 0.0 => "from nothing".to_owned(),
+        false => format!("by {}", number::percent(0.0, None)),
     };
     let most = number::percent(most, None);
     let levels = format!("{} → {}", shown(old), shown(current));
     let text = match finding.comparison.verdict {
         RuleVerdict::Violated if holds => {
-            format!(
-                "{subject} changed by {change} ({levels}), and not more than {most} is not shown, as mode strict asks"
-            )
+            format!("{subject} changed {change} ({levels}), and not more than {most} is not shown, as mode strict asks")
         }
-        RuleVerdict::Violated => format!("{subject} rose by {change} ({levels}), more than the allowed {most}"),
-        RuleVerdict::Met => format!("{subject} changed by {change} ({levels}), within the allowed {most}"),
+        RuleVerdict::Violated => format!("{subject} rose {change} ({levels}), more than the allowed {most}"),
+        RuleVerdict::Met => format!("{subject} changed {change} ({levels}), within the allowed {most}"),
         RuleVerdict::Inconclusive | RuleVerdict::NotEvaluated => {
             format!(
-                "{subject} changed by {change} ({levels}): whether by more than {most} can be neither confirmed nor ruled out"
+                "{subject} changed {change} ({levels}): whether by more than {most} can be neither confirmed nor ruled out"
             )
         }
     };

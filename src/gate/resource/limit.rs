@@ -28,7 +28,8 @@ pub(super) fn finding(
     let holds = within(value, sample.limit(limit));
     let interval = sample.interval(statistic, scene.policy.alpha).filter(|_| sample.units() >= FEWEST_FOR_AN_INTERVAL);
     let state = read(sample, statistic, interval, limit, (rules.mode, holds), value.value());
-    let (verdict, reason) = match (state, short(scene, sample, statistic)) {
+    let open = sample.lost > 0 && !sample.settled(statistic, sample.limit(limit));
+    let (verdict, reason) = match (state, open || short(scene, sample, statistic)) {
         // More answers only add to these two.
         (ThresholdState::Violated, true) if matches!(statistic, Statistic::Total | Statistic::CaseMax) => {
             (RuleVerdict::Violated, Reason::ThresholdMissed)

@@ -17,6 +17,8 @@ pub(super) struct Sample {
     pub(super) answered: u64,
     /// Answers that do not say what they took, of whatever case.
     pub(super) silent: u64,
+    /// Answers that never came: what they took is known of none, and one that timed out took at least its timeout.
+    pub(super) lost: u64,
 }
 
 /// Dollars are held in millionths: scores keep six places, and a token costs less than that.
@@ -49,13 +51,15 @@ fn silent(row: &CaseRecord, resource: Resource) -> u64 {
 
 impl Sample {
     fn empty(resource: Resource) -> Self {
-        Self { resource, cases: Vec::new(), answers: Vec::new(), answered: 0, silent: 0 }
+        Self { resource, cases: Vec::new(), answers: Vec::new(), answered: 0, silent: 0, lost: 0 }
     }
 
     pub(super) fn of(sheet: &Sheet<'_>, resource: Resource) -> Self {
         let mut sample = Self::empty(resource);
         for (at, (row, cluster)) in sheet.rows.iter().zip(&sheet.clusters).enumerate() {
-            if row.trials.iter().all(|trial| trial.answered.is_err()) {
+            let lost = row.trials.iter().filter(|trial| trial.answered.is_err()).count();
+            sample.lost += lost as u64;
+            if lost == row.trials.len() {
                 continue;
             }
             sample.answered += 1;
@@ -105,10 +109,31 @@ impl Sample {
     pub(super) fn unknown(&self, statistic: Statistic) -> (u64, u64) {
         match statistic {
             Statistic::Mean => (self.missing(), self.answered),
-            Statistic::P50 | Statistic::P95 | Statistic::CaseMax | Statistic::Total => {
-                (self.silent, self.told().saturating_add(self.silent))
-            }
+            Statistic::P50 | Statistic::P95 => (self.silent, self.told().saturating_add(self.silent)),
+            Statistic::CaseMax | Statistic::Total => (self.silent.saturating_add(self.lost), self.all()),
         }
+    }
+
+    /// Answers that were asked for.
+    pub(super) fn all(&self) -> u64 {
+        self.told().saturating_add(self.silent).saturating_add(self.lost)
+    }
+
+    /// A percentile is on the same side of the limit whatever the lost answers took: nothing, or more than any other.
+    pub(super) fn settled(&self, statistic: Statistic, limit: Option<Ratio>) -> bool {
+        let percent = match statistic {
+            Statistic::P50 => 50,
+            Statistic::P95 => 95,
+            Statistic::Mean | Statistic::CaseMax | Statistic::Total => return true,
+        };
+        let lost = usize::try_from(self.lost).unwrap_or(usize::MAX);
+        let Some(rank) = self.answers.len().saturating_add(lost).checked_mul(percent) else { return false };
+        let rank = rank.div_ceil(100);
+        let most = rank.checked_sub(1).and_then(|at| self.answers.get(at));
+        let at_most_holds = most.is_some_and(|most| within(*most, limit));
+        let least = rank.checked_sub(lost).and_then(|rank| rank.checked_sub(1)).and_then(|at| self.answers.get(at));
+        let at_least_holds = least.is_none_or(|least| within(*least, limit));
+        at_most_holds == at_least_holds
     }
 
     /// `None` without any number.

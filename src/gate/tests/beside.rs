@@ -32,10 +32,28 @@ fn small_drops_add_up_to_a_slide_since_the_anchor() {
     let gone = judge_beside(&now, &yesterday, &policy, Beside { anchor: Some(&absent), ..Beside::default() });
     assert_eq!((rule(&gone, RuleKind::Anchor).verdict, gone.exit_code), (RuleVerdict::NotEvaluated, 0));
     assert!(gone.headline.contains("there is no releases/1.jsonl"), "{}", gone.headline);
+    // One that has none of these cases sees no slide either.
+    let mut strange = passing(198, 200);
+    strange.cases.iter_mut().for_each(|case| case.id = format!("other-{}", case.id).into());
+    let strange = accept(&[&strange]);
+    let strange = judge_beside(&now, &yesterday, &policy, Beside { anchor: Some(&strange), ..Beside::default() });
+    let found = rule(&strange, RuleKind::Anchor);
+    assert_eq!((found.verdict, found.severity), (RuleVerdict::NotEvaluated, Severity::Warn));
+    assert!(found.explanation.contains("no case of this run is in it unchanged"), "{}", found.explanation);
+}
+
+fn tiny() -> Option<Fingerprint> {
+    Some(Fingerprint::default().with("model", "tiny"))
 }
 
 fn measured(accuracy: f64, kappa: Option<f64>) -> Calibration {
-    Calibration { metric: "quality".into(), labelled: 40, accuracy: Some(accuracy), kappa, fingerprint: None }
+    Calibration { metric: "quality".into(), labelled: 40, accuracy: Some(accuracy), kappa, fingerprint: tiny() }
+}
+
+/// Scored by the judge that was measured.
+fn by_tiny(mut run: Run) -> Run {
+    run.header.metrics[0].fingerprint = tiny();
+    run
 }
 
 #[test]
@@ -52,7 +70,7 @@ fn a_judge_below_its_minimum_decides_nothing() {
         let beside = Beside { calibrations: Some(&all), ..Beside::default() };
         judge_beside(run, &BaselineState::NotAsked, &asked(more), beside)
     };
-    let (good, bad) = (passing(100, 100), passing(20, 100));
+    let (good, bad) = (by_tiny(passing(100, 100)), by_tiny(passing(20, 100)));
     let trusted = judged(&good, Ok(measured(0.8, Some(0.6))), json!({}));
     assert_eq!((trusted.exit_code, rule(&trusted, RuleKind::JudgeTrust).reason), (0, Reason::JudgeTrusted));
     // Neither its green nor its red counts.
@@ -81,16 +99,19 @@ fn a_judge_below_its_minimum_decides_nothing() {
     );
     let all = Calibrations::from([("quality".into(), Ok(measured(0.9, Some(0.5))))]);
     let beside = Beside { calibrations: Some(&all), ..Beside::default() };
-    let failed = judge_beside(&passing(0, 3), &BaselineState::NotAsked, &must, beside);
+    let failed = judge_beside(&by_tiny(passing(0, 3)), &BaselineState::NotAsked, &must, beside);
     assert_eq!((failed.exit_code, rule(&failed, RuleKind::MustPass).severity), (3, Severity::Block));
     // Another judge was measured.
     let mut other = good.clone();
     other.header.metrics[0].fingerprint = Some(Fingerprint::default().with("model", "large"));
-    let was =
-        Calibration { fingerprint: Some(Fingerprint::default().with("model", "tiny")), ..measured(1.0, Some(1.0)) };
-    let verdict = judged(&other, Ok(was), json!({}));
+    let verdict = judged(&other, Ok(measured(1.0, Some(1.0))), json!({}));
     assert!(verdict.headline.contains("another judge was measured, its model differs"), "{}", verdict.headline);
     assert_eq!(verdict.exit_code, 3);
+    // Nobody knows which was measured, or which scored.
+    let nobody = judged(&good, Ok(Calibration { fingerprint: None, ..measured(1.0, Some(1.0)) }), json!({}));
+    assert!(nobody.headline.contains("judge.json does not say which judge was measured"), "{}", nobody.headline);
+    let unsaid = judged(&passing(100, 100), Ok(measured(1.0, Some(1.0))), json!({}));
+    assert_eq!((nobody.exit_code, unsaid.exit_code), (3, 3));
 }
 
 /// The two systems' answers of one run.

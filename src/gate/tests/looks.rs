@@ -134,3 +134,28 @@ fn attempts_of_must_pass_cases_feed_nothing_else() {
     let compared = rule(&verdict, RuleKind::NotWorse);
     assert_eq!((compared.down, compared.delta), (1, Some(-1.0 / 60.0)), "its first trial is what is compared");
 }
+
+#[test]
+fn trials_that_were_lost_are_not_counted_and_are_said() {
+    let judged = |lost: usize| {
+        let cases = (0..60).map(|at| {
+            let mut case = case(&format!("c{at:04}"), vec![vec![value(1.0)]; 2]);
+            if at < lost {
+                case.trials[1] =
+                    TrialRecord { answered: Err((FailureKind::Connection, Side::Target)), ..trial(1, vec![error()]) };
+            }
+            case
+        });
+        let run = run(quality(), cases.collect());
+        let verdict = at_least(&run, json!({ "baseline": { "from": "none" } }));
+        let severity = rule(&verdict, RuleKind::Coverage).severity;
+        (verdict.trials, severity, verdict.exit_code, verdict.headline)
+    };
+    let (trials, severity, code, headline) = judged(60);
+    assert_eq!((trials, severity, code), (1.0, Severity::Warn, 0));
+    assert!(headline.starts_with("passed with a warning: 60 of 120 trials were lost"), "{headline}");
+    // As few as scores may be missing.
+    assert_eq!(judged(2).1, Severity::Ok);
+    assert_eq!(judged(3).1, Severity::Warn);
+    assert_eq!((judged(0).0, judged(0).1), (2.0, Severity::Ok));
+}

@@ -278,6 +278,51 @@ fn wrong_limits_are_told_at_their_places() {
     }
 }
 
+/// So many answers of ten milliseconds, and some that timed out.
+fn with_lost(told: usize, lost: usize) -> Run {
+    let mut run = took(&vec![Some(10.0); told + lost]);
+    for case in run.cases.iter_mut().skip(told) {
+        let id = case.id.to_string();
+        *case = super::case(&id, vec![vec![error()]]);
+        case.trials[0].answered = Err((FailureKind::Timeout, Side::Target));
+    }
+    run
+}
+
+#[test]
+fn what_a_lost_answer_took_is_not_known() {
+    let gate = |statistic: Statistic, limit: u32| json!({ "latency": { statistic.key(): format!("{limit}ms") } });
+    let read = |lost: usize, statistic: Statistic, limit: u32| {
+        let verdict = asked(&with_lost(60 - lost, lost), gate(statistic, limit));
+        let rule = of(&verdict, statistic);
+        (rule.verdict, rule.explanation.clone())
+    };
+    for statistic in [Statistic::CaseMax, Statistic::Total] {
+        let (found, why) = read(1, statistic, 1_000);
+        assert_eq!(found, RuleVerdict::Inconclusive, "{why}");
+        assert!(why.contains("59 of 60 answers") && why.contains("took at least its timeout"), "{why}");
+        assert_eq!(read(0, statistic, 1_000).0, RuleVerdict::Met);
+        assert_eq!(read(1, statistic, 9).0, RuleVerdict::Violated, "more answers only add");
+    }
+    // Of 60 answers the 57th is the 95th percentile, whatever the last three took; not where four are lost.
+    for (lost, expected) in [(1, RuleVerdict::Met), (3, RuleVerdict::Met), (4, RuleVerdict::Inconclusive)] {
+        let (found, why) = read(lost, Statistic::P95, 1_000);
+        assert_eq!(found, expected, "{lost}: {why}");
+    }
+    assert_eq!(read(3, Statistic::P95, 9).0, RuleVerdict::Violated);
+    assert_eq!(read(59, Statistic::P50, 9).0, RuleVerdict::Inconclusive, "the lost ones may have taken nothing");
+    let tokens = asked(&with_lost(59, 1), json!({ "tokens": { "total": 10_000 } }));
+    assert_eq!((of(&tokens, Statistic::Total).reason, tokens.exit_code), (Reason::Missing, 3));
+}
+
+#[test]
+fn a_rise_from_nothing_is_said_in_words() {
+    let gate = json!({ "resources": { "latency": { "increase": { "p95": 0.1 } } } });
+    let verdict = verdict(&took(&[Some(5.0); 30]), &before(&[took(&[Some(0.0); 30])]), gate);
+    let why = &of(&verdict, Statistic::P95).explanation;
+    assert!(why.contains("rose from nothing (0 ms → 5 ms)"), "{why}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: sized(2_000, 200_000), failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -65,3 +65,24 @@ fn a_tag_that_nobody_has_is_never_green() {
     let few = verdict(&few, &baseline, lenient(json!({ "zh": { "gate": true } })));
     assert_eq!((few.decision, rule(&few, RuleKind::Slice).reason), (Decision::Inconclusive, Reason::TooFewCases));
 }
+
+#[test]
+fn a_slice_that_could_never_be_compared_is_said_without_a_baseline_too() {
+    let (mut run, _) = worse_in_chinese();
+    run.cases[0].tags.push("rare".into());
+    let judged = |tag: &str| {
+        let mut gate = json!({ "metrics": { "quality": { "min": 0.1 } } });
+        gate["slices"][tag] = json!({ "gate": true });
+        verdict(&run, &BaselineState::NotAsked, gate)
+    };
+    for (tag, reason, words) in [
+        ("nosuch", Reason::NoCases, "no case has the tag nosuch"),
+        ("rare", Reason::TooFewCases, "the tag rare has 1 case, too few for a slice that gates"),
+    ] {
+        let verdict = judged(tag);
+        let found = rule(&verdict, RuleKind::Slice);
+        assert_eq!((found.reason, found.severity, found.slice.as_deref()), (reason, Severity::Warn, Some(tag)));
+        assert!(verdict.headline.contains(words) && verdict.exit_code == 0, "{}", verdict.headline);
+    }
+    assert!(judged("zh").rules.iter().all(|rule| rule.rule != RuleKind::Slice));
+}

@@ -131,3 +131,16 @@ fn every_tag_that_the_suite_names_is_in_the_table() {
     assert_eq!((alone.slice_table[1].baseline, alone.slice_table[1].n), (None, 25));
     assert!(verdict(&world(10), &baseline, json!({})).slice_table.is_empty(), "nobody asked");
 }
+
+#[test]
+fn a_limit_that_says_what_a_miss_does_decides_for_a_metric_that_does_not() {
+    let judged = |limits: Value| {
+        let slices = json!({ "zh": { "limits": { "quality": limits } } });
+        let gate = json!({ "metrics": { "quality": { "gate": false } }, "slices": slices });
+        let verdict = verdict(&world(20), &BaselineState::NotAsked, gate);
+        (verdict.exit_code, of_tag(&verdict).severity)
+    };
+    assert_eq!(judged(json!({ "min": 0.8 })), (0, Severity::Ok));
+    assert_eq!(judged(json!({ "min": 0.8, "on_fail": "warn" })), (0, Severity::Warn));
+    assert_eq!(judged(json!({ "min": 0.8, "on_fail": "fail" })), (1, Severity::Fail));
+}

@@ -37,6 +37,7 @@ pub(super) fn totals(run: &Run, verdict: &Verdict) -> Totals {
     if verdict.trials > 1.0 && verdict.trials.is_finite() {
         measured.push_str(&format!(", {:.1} trials a case", verdict.trials));
     }
+    measured.extend(lost_trials(run));
     let Some(end) = &run.completion else {
         return Totals {
             measured,
@@ -73,4 +74,14 @@ pub(super) fn totals(run: &Run, verdict: &Verdict) -> Totals {
     spent.extend(end.cost.map(|Usd(dollars)| number::money(dollars)));
     let elapsed = (end.elapsed_ms > 0).then(|| number::duration(Duration::from_millis(end.elapsed_ms)));
     Totals { measured, calls: made, spent: (!spent.is_empty()).then(|| spent.join(", ")), elapsed }
+}
+
+/// What the scores of cases do not show: a case is scored by those of its trials that are there.
+fn lost_trials(run: &Run) -> Option<String> {
+    let trials = || run.cases.iter().filter(|case| case.trials.len() > 1).flat_map(|case| &case.trials);
+    let lost = trials().filter(|trial| trial.lost()).count() as u64;
+    (lost > 0).then(|| {
+        let all: u64 = run.cases.iter().map(|case| case.trials.len() as u64).sum();
+        format!(", {} of {} lost", number::count(lost), number::counted(all, "trial", "trials"))
+    })
 }

@@ -66,6 +66,7 @@ fn outcome(id: &str, trial: u32, text: &str, scores: [Measurement; 2]) -> Outcom
             ],
             latency: Some(std::time::Duration::from_micros(1_234_567)),
             usage: Usage { prompt_tokens: 5, completion_tokens: 2 },
+            half_counted: false,
             cost: Some(Usd(0.01)),
             attempts: 2,
             cached: false,

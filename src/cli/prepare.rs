@@ -139,10 +139,10 @@ fn version(suite: &Suite, env: &Env) -> Option<String> {
     let suite_file = suite.folder.join(suite.path.file_name()?);
     let baseline = suite.gate.as_ref().and_then(|gate| gate.value.pointer("/baseline/path")?.as_str());
     let reports = suite.reports.as_ref().and_then(|reports| reports.value.get("dir")?.as_str());
-    // An accepted baseline and reports in the repository say nothing of the application.
+    // An accepted baseline, reports and a ledger in the repository say nothing of the application.
     let made = baseline.into_iter().chain([reports.unwrap_or(reports::FOLDER)]);
     let made = made.filter_map(|path| suite.resolve(path).ok());
-    let own: Vec<PathBuf> = data.chain([suite_file]).chain(made).collect();
+    let own: Vec<PathBuf> = data.chain([suite_file, suite.run.ledger.clone()]).chain(made).collect();
     git::version(&suite.root, &own, env)
 }
 

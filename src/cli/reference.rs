@@ -112,14 +112,17 @@ fn outcome(read: Result<Baseline, StoreError>, asked: &BaselinePolicy) -> Result
     })
 }
 
-/// What a missing or unusable baseline means for a run, said before anything is paid: it is measured, and nothing is decided.
-pub(super) fn foretell(suite: &Suite, policy: &Policy, state: &BaselineState) -> Diagnostics {
+/// What a missing or unusable baseline means for a run, said before anything is paid: it is measured, and nothing is decided. `folder`: of
+/// its reports.
+pub(super) fn foretell(suite: &Suite, policy: &Policy, state: &BaselineState, folder: &Path) -> Diagnostics {
+    let results = folder.join("results.jsonl");
+    let results = results.display();
     let mut told = Diagnostics::default();
     let (message, help) = match state {
         BaselineState::Absent(place) if policy.baseline.as_ref().is_some_and(|asked| !asked.may_be_missing()) => (
             format!("the baseline `{place}` does not exist, and the gate needs it: a run would end with exit code 3"),
             format!(
-                "accept a run with `scoregate baseline update scoregate-out/results.jsonl --to {place}`, or allow none with `gate.baseline.missing: warn`"
+                "accept a run with `scoregate baseline update {results} --to {place}`, or allow none with `gate.baseline.missing: warn`"
             ),
         ),
         BaselineState::Unreachable(why) => (

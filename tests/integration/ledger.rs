@@ -290,11 +290,15 @@ fn kept_answers_are_of_this_version_of_the_application() {
     std::fs::create_dir_all(place.path().join("evals/reports")).expect("a folder");
     let (base, results) = ("evals/base.jsonl", "evals/reports/results.jsonl");
     asked();
-    check(place.path(), &["baseline", "update", results, "--to", base], 0);
+    let update = |more: &[&str]| {
+        let output = scoregate(place.path(), &[&["baseline", "update", results, "--to", base], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    };
+    update(&[]);
     git(&["add", "-f", "."]);
     git(&["commit", "--quiet", "-m", "third"]);
     assert_eq!(asked(), 5, "another commit");
-    check(place.path(), &["baseline", "update", results, "--to", base, "--add"], 0);
+    update(&["--add"]);
     assert_eq!(asked(), 0, "another baseline and other reports, and the same application");
     write("scoregate.yaml", &suite(", version: \"7\""));
     assert_eq!(asked(), 5, "the version is stated");

@@ -9,7 +9,7 @@ use crate::cli::ending::Ending;
 use crate::cli::failure::Failed;
 use crate::cli::measure::{asks, budget};
 use crate::cli::prepare::{Prepared, prepare};
-use crate::cli::{ledger, reference, screen};
+use crate::cli::{ledger, reference, reports, screen};
 use crate::domain::{BaseRecord, Env, JudgedBy, Redactor};
 use crate::engine::{Plan, Unaskable, preview};
 use crate::evaluator::Way;
@@ -36,7 +36,8 @@ pub(in crate::cli) fn execute(args: &CheckArgs, env: &Env) -> Result<Ending, Fai
         }
         false => reference::foreseen(&prepared.suite, &prepared.policy),
     };
-    let mut told = reference::foretell(&prepared.suite, &yardstick.policy, &baseline);
+    let folder = reports::folder(None, &prepared.reports);
+    let mut told = reference::foretell(&prepared.suite, &yardstick.policy, &baseline, &folder);
     if !told.is_empty() {
         told.map_texts(|text| plan.redactor.redact(text));
         screen::diagnostics(&told);

@@ -136,7 +136,7 @@ fn carry_out(
         None if plan.header.shard.is_some() => BaselineState::NotAsked,
         None => {
             let baseline = reference::of_suite(&suite, &yardstick, env)?;
-            let mut told = reference::foretell(&suite, &yardstick.policy, &baseline);
+            let mut told = reference::foretell(&suite, &yardstick.policy, &baseline, folder);
             if !told.is_empty() {
                 told.map_texts(|text| redactor.redact(text));
                 screen::diagnostics(&told);

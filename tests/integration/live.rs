@@ -151,6 +151,12 @@ fn what_is_measured_anew_after_a_change_is_said() {
     change("scoregate.yaml", "max_tokens: 77", "max_tokens: 78");
     let said = anew(&check_run(folder.path(), &[])).expect("a line");
     assert!(said.ends_with("measured anew: `faithfulness` of every case (parameters changed)"), "{said}");
+    // What the ledger answers whole is a run like any other: back to what it knows, once.
+    change("scoregate.yaml", "max_tokens: 78", "max_tokens: 77");
+    let before = requests();
+    assert!(anew(&check_run(folder.path(), &[])).is_some_and(|said| said.contains("parameters changed")));
+    assert_eq!(anew(&check_run(folder.path(), &[])), None);
+    assert_eq!(requests(), before);
 }
 
 fn check_run(folder: &Path, arguments: &[&str]) -> String {

@@ -44,6 +44,8 @@ pub(super) struct Run {
     resumed: Option<Resumed>,
     shape: String,
     before: Option<String>,
+    /// The last run's questions were made of the same.
+    unchanged: bool,
     signed_us: Option<i64>,
 }
 
@@ -73,6 +75,7 @@ impl Run {
         let before: Option<String> = connection
             .query_row("SELECT CAST(made_of AS TEXT) FROM shape WHERE place = ?1", [place.as_slice()], |row| row.get(0))
             .optional()?;
+        let unchanged = before.as_ref() == Some(shape);
         let before = before.filter(|_| *mode == LedgerMode::On || stopped.is_some());
         let begun_us = stopped.unwrap_or(now_us);
         let since_us = match (mode, ttl) {
@@ -94,6 +97,7 @@ impl Run {
             resumed: resumed.filter(|_| told),
             shape: shape.clone(),
             before,
+            unchanged,
             signed_us: None,
         })
     }
@@ -128,16 +132,22 @@ impl Run {
             params![self.place.as_slice(), self.mode.word(), self.suite, self.begun_us, now_us],
         )?;
         if self.signed_us.is_none() {
-            transaction.execute(
-                "INSERT OR REPLACE INTO shape (place, made_of, at_us) VALUES (?1, ?2, ?3)",
-                params![self.place.as_slice(), self.shape, now_us],
-            )?;
-            // A place may be gone for good: a branch's folder, a temporary one.
-            transaction.execute(
-                "DELETE FROM shape WHERE place NOT IN (SELECT place FROM shape ORDER BY at_us DESC LIMIT ?1)",
-                [PLACES],
-            )?;
+            self.remember(transaction, now_us)?;
         }
+        Ok(())
+    }
+
+    /// Keeps what the questions are made of, for the next run.
+    fn remember(&self, connection: &Connection, now_us: i64) -> rusqlite::Result<()> {
+        connection.execute(
+            "INSERT OR REPLACE INTO shape (place, made_of, at_us) VALUES (?1, ?2, ?3)",
+            params![self.place.as_slice(), self.shape, now_us],
+        )?;
+        // A place may be gone for good: a branch's folder, a temporary one.
+        connection.execute(
+            "DELETE FROM shape WHERE place NOT IN (SELECT place FROM shape ORDER BY at_us DESC LIMIT ?1)",
+            [PLACES],
+        )?;
         Ok(())
     }
 
@@ -153,6 +163,10 @@ impl Run {
                 .query_row("SELECT count(*) FROM run WHERE place = ?1", [self.place.as_slice()], |row| row.get(0))?;
         if known > 0 {
             connection.execute("DELETE FROM run WHERE place = ?1", [self.place.as_slice()])?;
+        }
+        // It kept no answer, and asked something else than the last one all the same.
+        if self.signed_us.is_none() && !self.unchanged {
+            self.remember(connection, self.opened_us)?;
         }
         Ok(())
     }

@@ -17,6 +17,11 @@ impl Found {
         Self { value, reason: None }
     }
 
+    /// The worst, where higher is better: retrieval brought nothing that a model could be asked about.
+    pub(crate) fn nothing_retrieved() -> Self {
+        Self { value: 0.0, reason: Some("no contexts were retrieved; no model was asked".to_owned()) }
+    }
+
     /// 1 where `holds`, else 0.
     pub(crate) fn check(holds: bool, reason: impl Into<String>) -> Self {
         Self { value: f64::from(u8::from(holds)), reason: Some(reason.into()) }

@@ -23,6 +23,7 @@ mod markdown;
 mod patience;
 mod publication;
 mod rest;
+mod shown;
 mod trouble;
 mod warning;
 

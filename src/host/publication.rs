@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::domain::Decision;
+use crate::domain::{Decision, Redactor, Secret};
 
 use super::Warning;
+use super::shown::Shown;
 
 /// Everything a host shows of one run. Texts come from `report`: redacted, escaped and cut for their place.
 #[derive(Clone, Debug)]
@@ -114,6 +115,26 @@ pub struct Outputs {
     pub summary_path: Option<PathBuf>,
 }
 
+/// How a commit status stands, where a host knows no neutral: its line says that the evidence does not suffice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    Succeeded,
+    Failed,
+    /// There is no verdict.
+    Error,
+}
+
+impl Outputs {
+    /// What the job's exit code says, never more.
+    pub(super) fn status(&self) -> Status {
+        match (self.verdict, self.exit_code) {
+            (Decision::Passed | Decision::Inconclusive, 0) => Status::Succeeded,
+            (Decision::Failed, _) | (Decision::Inconclusive, 1..=3) => Status::Failed,
+            (Decision::Passed | Decision::Inconclusive | Decision::NotEvaluated, _) => Status::Error,
+        }
+    }
+}
+
 /// What came of it.
 #[derive(Clone, Debug, Default)]
 pub struct Published {
@@ -124,4 +145,26 @@ pub struct Published {
     pub warnings: Vec<Warning>,
     /// "no comment: …" where that is as it should be.
     pub notes: Vec<String>,
+}
+
+impl Published {
+    /// What became of the comment.
+    pub(super) fn take(&mut self, comment: Result<Shown, Warning>) {
+        match comment {
+            Ok(Shown::At(url)) => self.comment_url = Some(url),
+            Ok(Shown::Nowhere(note)) => self.notes.extend(note),
+            Err(warning) => self.warnings.push(warning),
+        }
+    }
+
+    /// Notes and warnings without secrets: a server may repeat what it was sent.
+    pub(super) fn mask(&mut self, secrets: &[Secret]) {
+        let redactor = Redactor::new(secrets);
+        for note in &mut self.notes {
+            *note = redactor.redact(note);
+        }
+        for warning in &mut self.warnings {
+            *warning = warning.masked(&redactor);
+        }
+    }
 }

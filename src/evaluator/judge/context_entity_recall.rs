@@ -54,8 +54,7 @@ impl Steps for Entities {
         Box::pin(async move {
             let contexts = contexts_of(talk.subject);
             if contexts.is_empty() {
-                let why = "no contexts were retrieved; no model was asked";
-                return Ok(Found { value: 0.0, reason: Some(why.to_owned()) });
+                return Ok(Found::nothing_retrieved());
             }
             let reference = talk.subject.case.reference.as_deref().unwrap_or_default();
             let rubric = fill(RUBRIC, &[("what", "reference answer")]);

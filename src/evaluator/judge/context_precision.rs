@@ -68,8 +68,7 @@ impl Steps for Ranked {
         Box::pin(async move {
             let contexts = contexts_of(talk.subject);
             if contexts.is_empty() {
-                let why = "no contexts were retrieved; no model was asked";
-                return Ok(Found { value: 0.0, reason: Some(why.to_owned()) });
+                return Ok(Found::nothing_retrieved());
             }
             let (what, name, text) = match self.0 {
                 Against::Reference => {

@@ -50,8 +50,7 @@ impl Steps for Recalled {
         Box::pin(async move {
             let contexts = contexts_of(talk.subject);
             if contexts.is_empty() {
-                let why = "no contexts were retrieved; no model was asked";
-                return Ok(Found { value: 0.0, reason: Some(why.to_owned()) });
+                return Ok(Found::nothing_retrieved());
             }
             let statements = claims::of_reference(talk).await?;
             if statements.is_empty() {

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 
 use super::body::{body, line, without_alerts};
 use super::context::{HostContext, PullRequest};
-use super::{FAREWELL, NoVerdict, Publication, Published, SUMMARY_LIMIT, Warning, markdown};
-use crate::domain::Redactor;
+use super::shown::{Shown, outdated};
+use super::{Publication, Published, SUMMARY_LIMIT, Warning, markdown};
 use api::Api;
 
 /// Shows the publication.
@@ -41,24 +41,13 @@ pub(super) async fn publish(
         discuss(settings, context, publication, client.clone()),
         status::show(settings, context, publication, client)
     );
-    match commented {
-        Ok(Shown::At(url)) => published.comment_url = Some(url),
-        Ok(Shown::Nowhere(note)) => published.notes.extend(note),
-        Err(warning) => published.warnings.push(warning),
-    }
+    published.take(commented);
     published.warnings.extend(checked.err());
     let page = page.unwrap_or_else(|warning| {
         published.warnings.push(warning);
         None
     });
-    let redactor = Redactor::new(&context.secrets());
-    for note in &mut published.notes {
-        *note = redactor.redact(note);
-    }
-    for warning in &mut published.warnings {
-        // A server may repeat what it was sent.
-        *warning = warning.masked(&redactor);
-    }
+    published.mask(&context.secrets());
     published.lines = lines(settings, publication, &published, page.as_deref());
     published
 }
@@ -95,13 +84,6 @@ fn summary_page(settings: &Settings, publication: &Publication) -> Result<Option
     })
 }
 
-/// Where the comment went.
-enum Shown {
-    At(String),
-    /// There is no pull request to comment on, or nothing to say, which is no trouble.
-    Nowhere(Option<String>),
-}
-
 /// The thread of this run, or what becomes of an earlier one's.
 async fn discuss(
     settings: &Settings,
@@ -122,23 +104,11 @@ async fn discuss(
     if settings.credential.is_none() {
         return Ok(Shown::Nowhere(None));
     }
-    // Trouble is a note: nothing that was asked for is missing.
-    let failed = |why: String| format!("the comment of an earlier run could not be marked as outdated: {why}");
     let attempt = async {
-        let mut api = Api::new(settings, client).map_err(|problem| failed(problem.why))?;
+        let mut api = Api::new(settings, client).map_err(|problem| problem.why)?;
         let head = context.change.head_sha.as_deref();
         let marked = thread::outdate(&mut api, number, &key, news, head, url).await;
-        marked.map_err(|trouble| failed(api::warning(&trouble, api::Task::Thread(number)).message))
+        marked.map_err(|trouble| api::warning(&trouble, api::Task::Thread(number)).message)
     };
-    let patience = match news.why {
-        NoVerdict::Cancelled => FAREWELL,
-        NoVerdict::Stopped { .. } => settings.patience.budget,
-    };
-    let ended =
-        tokio::time::timeout(patience, attempt).await.unwrap_or_else(|_| Err(failed("it took too long".into())));
-    Ok(match ended {
-        Ok(Some(url)) => Shown::At(url),
-        Ok(None) => Shown::Nowhere(None),
-        Err(note) => Shown::Nowhere(Some(note)),
-    })
+    Ok(outdated(news, &settings.patience, attempt).await)
 }

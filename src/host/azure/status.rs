@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::api::{Api, Task, warning};
 use super::{Settings, line};
-use crate::domain::Decision;
 use crate::host::context::{HostContext, PullRequest};
+use crate::host::publication::Status;
 use crate::host::trouble::Trouble;
 use crate::host::{FAREWELL, Outputs, Publication, Warning};
 
@@ -68,18 +68,18 @@ async fn send(api: &mut Api, path: &str, body: &Value) -> Result<(), Trouble> {
     }
 }
 
-/// What the job's exit code says, never more: the line says where the evidence does not suffice.
 fn state(outputs: &Outputs) -> &'static str {
-    match (outputs.verdict, outputs.exit_code) {
-        (Decision::Passed | Decision::Inconclusive, 0) => "succeeded",
-        (Decision::Failed, _) | (Decision::Inconclusive, 1..=3) => "failed",
-        (Decision::Passed | Decision::Inconclusive | Decision::NotEvaluated, _) => "error",
+    match outputs.status() {
+        Status::Succeeded => "succeeded",
+        Status::Failed => "failed",
+        Status::Error => "error",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Decision;
 
     #[test]
     fn only_code_0_of_a_verdict_succeeds() {

@@ -12,6 +12,7 @@ use super::{Settings, api};
 use crate::domain::Decision;
 use crate::host::body::line;
 use crate::host::context::HostContext;
+use crate::host::publication::Status;
 use crate::host::trouble::Trouble;
 use crate::host::{Check, CheckForm, FAREWELL, Outputs, Publication, Warning, markdown};
 
@@ -121,12 +122,11 @@ fn conclusion(outputs: &Outputs) -> &'static str {
     }
 }
 
-/// A status knows no neutral: its line says that the evidence does not suffice.
 fn state(outputs: &Outputs) -> &'static str {
-    match (outputs.verdict, outputs.exit_code) {
-        (Decision::Passed | Decision::Inconclusive, 0) => "success",
-        (Decision::Failed, _) | (Decision::Inconclusive, 1..=3) => "failure",
-        (Decision::Passed | Decision::Inconclusive | Decision::NotEvaluated, _) => "error",
+    match outputs.status() {
+        Status::Succeeded => "success",
+        Status::Failed => "failure",
+        Status::Error => "error",
     }
 }
 

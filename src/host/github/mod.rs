@@ -20,9 +20,9 @@ pub(crate) use settings::{Repository, Settings};
 
 use super::body;
 use super::context::{HostContext, PullRequest};
+use super::shown::{Shown, outdated};
 use super::trouble::Trouble;
-use super::{FAREWELL, NoVerdict, Outdated, Publication, Published, Warning};
-use crate::domain::Redactor;
+use super::{Outdated, Publication, Published, Warning};
 use crate::report::marker;
 use api::Api;
 use trouble::Task;
@@ -43,21 +43,13 @@ pub(super) async fn publish(
         comment_on(settings, context, publication, client.clone()),
         check::show(settings, context, publication, client)
     );
-    published.comment_url = commented.comment_url;
-    published.notes.extend(commented.notes);
-    published.warnings.extend(commented.warnings.into_iter().chain(checked.err()));
+    published.take(commented);
+    published.warnings.extend(checked.err());
     if let Some(file) = &settings.output_file {
         let comment_url = published.comment_url.as_deref();
         published.warnings.extend(outputs::write(file, &publication.outputs, comment_url).err());
     }
-    let redactor = Redactor::new(&context.secrets());
-    for note in &mut published.notes {
-        *note = redactor.redact(note);
-    }
-    for warning in &mut published.warnings {
-        // A server may repeat what it was sent.
-        *warning = warning.masked(&redactor);
-    }
+    published.mask(&context.secrets());
     let troubles = published.warnings.iter().map(Warning::as_annotation);
     published.lines = annotations::annotations(&troubles.chain(publication.annotations.clone()).collect::<Vec<_>>());
     published
@@ -69,28 +61,14 @@ async fn comment_on(
     context: &HostContext,
     publication: &Publication,
     client: Result<reqwest::Client, String>,
-) -> Published {
-    let mut published = Published::default();
+) -> Result<Shown, Warning> {
     if let Some(text) = &publication.comment_markdown {
-        match show_comment(settings, context, &publication.key, text, client).await {
-            Ok(Shown::At(url)) => published.comment_url = Some(url),
-            Ok(Shown::Nowhere(note)) => published.notes.extend(note),
-            Err(warning) => published.warnings.push(warning),
-        }
-    } else if let Some(news) = &publication.outdated {
-        match outdate(settings, context, &publication.key, news, client).await {
-            Ok(url) => published.comment_url = url,
-            Err(note) => published.notes.push(note),
-        }
+        return show_comment(settings, context, &publication.key, text, client).await;
     }
-    published
-}
-
-/// Where the comment went.
-enum Shown {
-    At(String),
-    /// There is no pull request to comment on, which is no trouble.
-    Nowhere(Option<String>),
+    match &publication.outdated {
+        Some(news) => Ok(outdate(settings, context, &publication.key, news, client).await),
+        None => Ok(Shown::Nowhere(None)),
+    }
 }
 
 async fn show_comment(
@@ -133,22 +111,21 @@ async fn number(api: &mut Api, context: &HostContext) -> Result<lookup::Found, T
     }
 }
 
-/// The address of the earlier comment that now says so, if there is one. Trouble is a note: nothing that was asked for is missing.
+/// The earlier comment, if there is one, says so.
 async fn outdate(
     settings: &Settings,
     context: &HostContext,
     key: &str,
     news: &Outdated,
     client: Result<reqwest::Client, String>,
-) -> Result<Option<String>, String> {
+) -> Shown {
     if context.change.pull_request == PullRequest::None || settings.token.is_none() {
-        return Ok(None);
+        return Shown::Nowhere(None);
     }
-    let failed = |why: String| format!("the comment of an earlier run could not be marked as outdated: {why}");
     let attempt = async {
-        let mut api = api(settings, client).map_err(|warning| failed(warning.message))?;
+        let mut api = api(settings, client).map_err(|warning| warning.message)?;
         let fork = context.change.fork;
-        let told = |trouble: Trouble, task| failed(trouble.warning(task, fork).message);
+        let told = |trouble: Trouble, task| trouble.warning(task, fork).message;
         let number = match number(&mut api, context).await {
             Ok(lookup::Found::One(number)) => number,
             Ok(lookup::Found::None(_)) => return Ok(None),
@@ -158,9 +135,5 @@ async fn outdate(
         let marked = comment::outdate(&mut api, number, key, news, head, url).await;
         marked.map_err(|trouble| told(trouble, Task::Comment(number)))
     };
-    let patience = match news.why {
-        NoVerdict::Cancelled => FAREWELL,
-        NoVerdict::Stopped { .. } => settings.patience.budget,
-    };
-    tokio::time::timeout(patience, attempt).await.unwrap_or_else(|_| Err(failed("it took too long".to_owned())))
+    outdated(news, &settings.patience, attempt).await
 }

@@ -14,8 +14,9 @@ pub(crate) use detect::detect;
 use super::body::{body, line};
 use super::context::{HostContext, PullRequest};
 use super::patience::Patience;
-use super::{FAREWELL, NoVerdict, Publication, Published, Warning};
-use crate::domain::{Redactor, Secret};
+use super::shown::{Shown, outdated};
+use super::{Publication, Published, Warning};
+use crate::domain::Secret;
 use crate::report::{SourceLinks, marker};
 use api::{Api, Task};
 
@@ -56,28 +57,10 @@ pub(super) async fn publish(
         remark(settings, context, publication, client.clone()),
         status::show(settings, context, publication, client)
     );
-    match commented {
-        Ok(Shown::At(url)) => published.comment_url = Some(url),
-        Ok(Shown::Nowhere(note)) => published.notes.extend(note),
-        Err(warning) => published.warnings.push(warning),
-    }
+    published.take(commented);
     published.warnings.extend(checked.err());
-    let redactor = Redactor::new(&context.secrets());
-    for note in &mut published.notes {
-        *note = redactor.redact(note);
-    }
-    for warning in &mut published.warnings {
-        // A server may repeat what it was sent.
-        *warning = warning.masked(&redactor);
-    }
+    published.mask(&context.secrets());
     published
-}
-
-/// Where the note went.
-enum Shown {
-    At(String),
-    /// There is no merge request to comment on, or nothing to say, which is no trouble.
-    Nowhere(Option<String>),
 }
 
 /// The note of this run, or what becomes of an earlier one's.
@@ -105,23 +88,11 @@ async fn remark(
     if settings.token.is_none() {
         return Ok(Shown::Nowhere(None));
     }
-    // Trouble is a note: nothing that was asked for is missing.
-    let failed = |why: String| format!("the comment of an earlier run could not be marked as outdated: {why}");
     let attempt = async {
-        let mut api = Api::new(settings, settings.project, client).map_err(|unable| failed(unable.why))?;
+        let mut api = Api::new(settings, settings.project, client).map_err(|unable| unable.why)?;
         let head = context.change.head_sha.as_deref();
         let marked = note::outdate(&mut api, number, &marker, news, head, url).await;
-        marked.map_err(|trouble| failed(api::warning(&trouble, Task::Note(number), fork).message))
+        marked.map(|note| note.map(page)).map_err(|trouble| api::warning(&trouble, Task::Note(number), fork).message)
     };
-    let patience = match news.why {
-        NoVerdict::Cancelled => FAREWELL,
-        NoVerdict::Stopped { .. } => settings.patience.budget,
-    };
-    let ended =
-        tokio::time::timeout(patience, attempt).await.unwrap_or_else(|_| Err(failed("it took too long".into())));
-    Ok(match ended {
-        Ok(Some(note)) => Shown::At(page(note)),
-        Ok(None) => Shown::Nowhere(None),
-        Err(note) => Shown::Nowhere(Some(note)),
-    })
+    Ok(outdated(news, &settings.patience, attempt).await)
 }

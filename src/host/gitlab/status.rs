@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::api::{Api, Task, warning};
 use super::{Settings, line};
-use crate::domain::Decision;
 use crate::host::context::HostContext;
+use crate::host::publication::Status;
 use crate::host::trouble::Trouble;
 use crate::host::{FAREWELL, Outputs, Publication, Warning};
 
@@ -67,16 +67,17 @@ fn stays(message: &str, state: &str) -> bool {
 
 /// What the job's exit code says, never more: the line says where the evidence does not suffice.
 fn state(outputs: &Outputs) -> &'static str {
-    match (outputs.verdict, outputs.exit_code) {
+    match (outputs.status(), outputs.exit_code) {
         (_, 130 | 143) => "canceled",
-        (Decision::Passed | Decision::Inconclusive, 0) => "success",
-        (Decision::Passed | Decision::Inconclusive | Decision::Failed | Decision::NotEvaluated, _) => "failed",
+        (Status::Succeeded, _) => "success",
+        (Status::Failed | Status::Error, _) => "failed",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Decision;
 
     #[test]
     fn a_refused_change_is_fine_only_where_there_is_nothing_to_change() {

@@ -71,11 +71,9 @@ expected_sha256() {
     "$here/checksums.txt"
 }
 
-# download URL FILE: https only, except where a test serves the file.
+# download URL FILE: https only.
 download() {
-  local protocols='=https'
-  [[ -z ${SCOREGATE_TEST_DOWNLOADS:-} ]] || protocols='=http,https,file'
-  curl --fail --silent --show-error --location --proto "$protocols" --proto-redir "$protocols" \
+  curl --fail --silent --show-error --location --proto =https --proto-redir =https \
     --connect-timeout 20 --max-time 300 --retry 3 --output "$2" "$1"
 }
 
@@ -84,10 +82,6 @@ download() {
 fetch() {
   local servers=("${GITHUB_SERVER_URL:-https://github.com}") server
   [[ ${servers[0]} == https://github.com ]] || servers+=(https://github.com)
-  if [[ -n ${SCOREGATE_TEST_DOWNLOADS:-} ]]; then
-    download "$SCOREGATE_TEST_DOWNLOADS/v$2/$3" "$4"
-    return
-  fi
   for server in "${servers[@]}"; do
     ! download "$server/$1/releases/download/v$2/$3" "$4" || return 0
   done
@@ -96,7 +90,7 @@ fetch() {
 
 # attested ARCHIVE REPOSITORY: where the GitHub CLI and a token of github.com are there, the build's provenance is checked as well.
 attested() {
-  [[ -n ${GITHUB_TOKEN:-} && -z ${SCOREGATE_TEST_DOWNLOADS:-} ]] || return 0
+  [[ -n ${GITHUB_TOKEN:-} ]] || return 0
   [[ ${GITHUB_SERVER_URL:-https://github.com} == https://github.com ]] || return 0
   gh attestation verify --help >/dev/null 2>&1 || return 0
   GH_TOKEN=$GITHUB_TOKEN gh attestation verify "$1" --repo "$2" >/dev/null

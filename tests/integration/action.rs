@@ -15,9 +15,14 @@ use scoregate::host::OUTPUT_NAMES;
 use serde_yaml::Value;
 use sha2::{Digest, Sha256};
 
+use crate::downloads::served_from;
+
 const ACTION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/.github/action");
 /// Says how it was called and ends with 3, so that nobody can take a refusal for it.
 const STAND_IN: &str = "#!/bin/sh\nprintf '<%s>' \"$@\"\nexit ${STAND_IN_CODE:-3}\n";
+
+/// Nobody listens there.
+const NOWHERE: &str = "http://127.0.0.1:9";
 
 /// A runner with its folders, and the action with a table of its own.
 struct Runner {
@@ -56,6 +61,14 @@ impl Runner {
     fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.env.insert(name.to_owned(), value.to_string());
         self
+    }
+
+    /// Releases come from there.
+    fn served_from(self, releases: &str) -> Self {
+        let path = self.env.get("PATH").cloned().unwrap_or_default();
+        let path =
+            served_from(self.folder.path(), releases, path.split_once("downloads:").map_or(&*path, |(_, path)| path));
+        self.with("PATH", path)
     }
 
     fn run(&self) -> Output {
@@ -224,7 +237,7 @@ fn a_version_without_a_checksum_is_refused() {
     let runner = Runner::new();
     runner.archive();
     // Even if it could be had.
-    let output = runner.with("SCOREGATE_TEST_DOWNLOADS", "http://127.0.0.1:9").run();
+    let output = runner.served_from(NOWHERE).run();
     refused(&output, 2, "holds no checksum for");
     assert!(said(&output).contains("`binary`"), "says what to do");
 }
@@ -253,7 +266,7 @@ fn a_released_binary_is_checked_installed_and_run() {
     let archive = runner.archive();
     runner.hold(&archive);
     let address = serve(archive.clone(), archive.len());
-    let runner = runner.with("SCOREGATE_TEST_DOWNLOADS", address);
+    let runner = runner.served_from(&address);
     let output = runner.run();
     assert_eq!((output.status.code(), said(&output).as_str()), (Some(3), "<run><--><scoregate.yaml>"));
     // Later steps get the path of what was checked.
@@ -264,7 +277,7 @@ fn a_released_binary_is_checked_installed_and_run() {
 
     // Next time nothing is downloaded, and a binary that somebody changed meanwhile is not run.
     std::fs::write(binary, "#!/bin/sh\necho changed\n").unwrap();
-    let runner = runner.with("SCOREGATE_TEST_DOWNLOADS", "http://127.0.0.1:9");
+    let runner = runner.served_from(NOWHERE);
     assert_eq!(said(&runner.run()), "<run><--><scoregate.yaml>");
     assert_eq!(runner.in_cache(), 1, "the archive, no remains");
 
@@ -284,7 +297,7 @@ fn an_archive_without_the_binary_is_refused() {
     let archive = std::fs::read(runner.path("a.tgz")).unwrap();
     runner.hold(&archive);
     let address = serve(archive.clone(), archive.len());
-    refused(&runner.with("SCOREGATE_TEST_DOWNLOADS", address).run(), 3, "holds no scoregate");
+    refused(&runner.served_from(&address).run(), 3, "holds no scoregate");
 }
 
 /// Windows' line ends in the table, and none at the end of it.
@@ -297,7 +310,7 @@ fn the_table_is_read_with_any_line_ends() {
     let text = std::fs::read_to_string(&table).unwrap();
     std::fs::write(&table, format!("# SHA-256\r\n{}", text.trim_end().replace('\n', "\r\n") + "\r")).unwrap();
     let address = serve(archive.clone(), archive.len());
-    let output = runner.with("SCOREGATE_TEST_DOWNLOADS", address).run();
+    let output = runner.served_from(&address).run();
     assert_eq!(said(&output), "<run><--><scoregate.yaml>");
 }
 
@@ -307,7 +320,7 @@ fn another_file_than_the_one_held_is_refused() {
     let archive = runner.archive();
     runner.hold(b"another file");
     let address = serve(archive.clone(), archive.len());
-    let runner = runner.with("SCOREGATE_TEST_DOWNLOADS", address);
+    let runner = runner.served_from(&address);
     refused(&runner.run(), 3, "is not what it should be");
     assert_eq!(runner.in_cache(), 0, "nothing is kept");
 }
@@ -320,10 +333,10 @@ fn a_download_that_was_cut_off_is_refused() {
     let half = archive[..archive.len() / 2].to_vec();
     // Told by the length, and not told.
     let cut = serve(half.clone(), archive.len());
-    let runner = runner.with("SCOREGATE_TEST_DOWNLOADS", cut);
+    let runner = runner.served_from(&cut);
     refused(&runner.run(), 3, "could not download");
     let short = serve(half.clone(), half.len());
-    let runner = runner.with("SCOREGATE_TEST_DOWNLOADS", short);
+    let runner = runner.served_from(&short);
     refused(&runner.run(), 3, "is not what it should be");
     assert_eq!(runner.in_cache(), 0, "nothing is kept");
 }

@@ -28,6 +28,9 @@ mod datasets;
 mod determinism;
 mod documents;
 #[cfg(unix)]
+#[path = "support/downloads.rs"]
+mod downloads;
+#[cfg(unix)]
 mod evaluators;
 mod events;
 mod examples;

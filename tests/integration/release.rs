@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use sha2::{Digest as _, Sha256};
 
 use crate::command::root;
+use crate::downloads::served_from;
 
 const TARGETS: [&str; 5] = [
     "aarch64-apple-darwin",
@@ -166,14 +167,14 @@ fn the_action_runs_what_a_release_holds() {
     std::fs::write(place.join(".github/action/checksums.txt"), format!("{digest}  {asset}\n")).expect("a file");
     std::fs::create_dir_all(place.join("releases/v0.1.0")).expect("a folder");
     std::fs::copy(&archive, place.join("releases/v0.1.0").join(&asset)).expect("a copy");
+    let releases = format!("file://{}/releases", place.display());
     let output = Command::new("bash")
         .arg(place.join(".github/action/run.sh"))
         .current_dir(root())
         .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("PATH", served_from(place, &releases, &std::env::var("PATH").unwrap_or_default()))
         .env("RUNNER_TEMP", place)
         .env("SCOREGATE_ACTION_REPOSITORY", "octo-org/scoregate")
-        .env("SCOREGATE_TEST_DOWNLOADS", format!("file://{}/releases", place.display()))
         .env("SCOREGATE_ACTION_SUITE", "fixtures/quickstart/scoregate.yaml")
         .env("SCOREGATE_ACTION_OUT", place.join("reports"))
         .output()

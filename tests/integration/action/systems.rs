@@ -60,7 +60,7 @@ fn every_system_gets_its_own_archive() {
         let runner = with_stubs(runner, &[("uname", &uname(system, machine))])
             .with("RUNNER_TEMP", temporary)
             .with("RUNNER_TOOL_CACHE", cache)
-            .with("SCOREGATE_TEST_DOWNLOADS", address)
+            .served_from(&address)
             .with("SCOREGATE_ACTION_ARGUMENTS", "--case=/^q/");
         let output = runner.run();
         let switch = if windows { "1" } else { "none" };

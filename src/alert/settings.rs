@@ -12,6 +12,7 @@ use crate::diagnostic::Diagnostics;
 use crate::domain::Secret;
 use crate::net::check_address;
 use crate::suite::{Block, Draft};
+use crate::text::pointer::escape;
 use crate::text::template::JsonTemplate;
 
 /// One place to tell.
@@ -155,7 +156,7 @@ fn one(block: &Block, diagnostics: &mut Diagnostics) -> Option<Alert> {
     let mut plain = Vec::new();
     let mut credentials = Vec::new();
     for (name, value) in headers.unwrap_or_default() {
-        let place = format!("/headers/{}", name.replace('~', "~0").replace('/', "~1"));
+        let place = format!("/headers/{}", escape(&name));
         if http::HeaderName::from_bytes(name.as_bytes()).is_err() || http::HeaderValue::from_str(&value).is_err() {
             diagnostics.push(block.problem(&place, "header", format!("`{name}` and its value make no header")));
         } else if block.written.from_environment.contains(&place) {

@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{MetricSpec, ScoreKind};
 use crate::stats::{JudgeRates, decimal};
 use crate::suite::Block;
+use crate::text::pointer::escape;
 
 /// Collects the problems of one gate section.
 pub(crate) struct Checker<'b> {
@@ -148,7 +149,7 @@ impl<'b> Checker<'b> {
     ) -> BTreeMap<String, SlicePolicy> {
         let mut gating = BTreeMap::new();
         for (tag, slice) in slices {
-            let at = format!("/slices/{}", tag.replace('~', "~0").replace('/', "~1"));
+            let at = format!("/slices/{}", escape(tag));
             if let Some(margin) = slice.margin {
                 self.between(&format!("{at}/margin"), "margin", margin, 0.0, 1.0);
             }

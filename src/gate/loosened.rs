@@ -13,6 +13,7 @@ use super::trials::TrialsRule;
 use crate::domain::{Direction, MetricSpec, PolicyChange, ScoreKind};
 use crate::stats::JudgeRates;
 use crate::suite::Block;
+use crate::text::pointer::escape;
 
 /// What a setting that is not there is called.
 pub(super) const NONE: &str = "none";
@@ -177,7 +178,7 @@ impl List<'_> {
     fn slices(&mut self, old: &BTreeMap<String, SlicePolicy>, new: &BTreeMap<String, SlicePolicy>) {
         let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
         for name in names {
-            let pointer = format!("/slices/{}", name.replace('~', "~0").replace('/', "~1"));
+            let pointer = format!("/slices/{}", escape(name));
             match (old.get(name), new.get(name)) {
                 (Some(_), None) => self.say(&pointer, "decides", "does not decide", true),
                 (None, Some(_)) => self.say(&pointer, "does not decide", "decides", false),
@@ -231,7 +232,7 @@ impl List<'_> {
     }
 
     fn metric(&mut self, name: &str, old: &MetricPolicy, new: &MetricPolicy) {
-        let at = |key: &str| format!("/metrics/{}/{key}", name.replace('~', "~0").replace('/', "~1"));
+        let at = |key: &str| format!("/metrics/{}/{key}", escape(name));
         self.limit(&at("min"), old.min, new.min, Stricter::More);
         self.limit(&at("max"), old.max, new.max, Stricter::Less);
         self.number(&at("margin"), old.margin, new.margin, Stricter::Less);

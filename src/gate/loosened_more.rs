@@ -7,10 +7,7 @@ use super::loosened::{List, NONE, Stricter, fail_or_warn, mode};
 use super::policy::{MetricPolicy, Policy};
 use super::resource::ResourcePolicy;
 use crate::domain::{Resource, Statistic};
-
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
-}
+use crate::text::pointer::escape;
 
 impl List<'_> {
     pub(super) fn more(&mut self, old: &Policy, new: &Policy) {
@@ -37,7 +34,7 @@ impl List<'_> {
             let after = new.tag_limits.get(tag).unwrap_or(&empty);
             let metrics: BTreeSet<_> = before.keys().chain(after.keys()).collect();
             for metric in metrics {
-                let pointer = format!("/slices/{}/limits/{}", escaped(tag), escaped(metric));
+                let pointer = format!("/slices/{}/limits/{}", escape(tag), escape(metric));
                 match (before.get(metric), after.get(metric)) {
                     (Some(old), Some(new)) => self.level(&pointer, old, new),
                     (Some(_), None) => self.say(&pointer, "asked for", NONE, true),
@@ -84,7 +81,7 @@ impl List<'_> {
     fn judges(&mut self, old: &Policy, new: &Policy) {
         let names: BTreeSet<_> = old.judges.keys().chain(new.judges.keys()).collect();
         for name in names {
-            let pointer = format!("/judges/{}", escaped(name));
+            let pointer = format!("/judges/{}", escape(name));
             match (old.judges.get(name), new.judges.get(name)) {
                 (Some(old), Some(new)) if old != new => {
                     let lower = |old: Option<f64>, new: Option<f64>| match (old, new) {

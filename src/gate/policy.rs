@@ -21,6 +21,7 @@ use crate::diagnostic::Diagnostics;
 use crate::domain::{Direction, MetricName, MetricSpec, ScoreKind};
 use crate::stats::JudgeRates;
 use crate::suite::{Block, Draft};
+use crate::text::pointer::escape;
 
 /// Runs that a comparison uses where the suite does not say (statistics §1.5).
 pub(crate) const DEFAULT_RUNS: usize = 5;
@@ -370,7 +371,7 @@ impl Policy {
 
 impl MetricPolicy {
     fn checked(name: &str, settings: &MetricSettings, known: &[MetricSpec], checker: &mut Checker<'_>) -> Self {
-        let at = format!("/metrics/{}", name.replace('~', "~0").replace('/', "~1"));
+        let at = format!("/metrics/{}", escape(name));
         let spec = known.iter().find(|spec| &*spec.name == name);
         if spec.is_none() && !known.is_empty() {
             checker.unknown_metric(&at, name, known);

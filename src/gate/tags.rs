@@ -19,6 +19,7 @@ use super::threshold::{self, Asked, Levels};
 use super::word::capital;
 use crate::domain::{MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, Severity, SliceLine};
 use crate::stats::{Ratio, total};
+use crate::text::pointer::escape;
 
 /// Limits of one metric on the cases of a tag, in the metric's own scale.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -49,12 +50,11 @@ pub(crate) fn checked(
     known: &[MetricSpec],
     checker: &mut Checker<'_>,
 ) -> TagLimits {
-    let escaped = |text: &str| text.replace('~', "~0").replace('/', "~1");
     let mut all = TagLimits::new();
     for (tag, slice) in slices.iter().filter(|(_, slice)| !slice.limits.is_empty()) {
         let mut limits = BTreeMap::new();
         for (name, one) in &slice.limits {
-            let at = format!("/slices/{}/limits/{}", escaped(tag), escaped(name));
+            let at = format!("/slices/{}/limits/{}", escape(tag), escape(name));
             let spec = known.iter().find(|spec| *spec.name == **name);
             if spec.is_none() && !known.is_empty() {
                 checker.unknown_metric(&at, name, known);

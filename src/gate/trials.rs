@@ -13,6 +13,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::domain::{Direction, MetricSpec};
 use crate::stats::CaseMean;
 use crate::suite::Block;
+use crate::text::pointer::escape;
 
 /// `trials` of a metric's rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -187,7 +188,7 @@ impl Policy {
 }
 
 fn unfit(gate: &Block, name: &Arc<str>, rule: TrialsRule, trials: u32) -> Diagnostic {
-    let at = format!("/metrics/{}/trials", name.replace('~', "~0").replace('/', "~1"));
+    let at = format!("/metrics/{}/trials", escape(name));
     let message = format!("`{name}` is read by `{}`, and every case is asked {trials} times", rule.word());
     let message = if trials == 1 { message.replace("1 times", "once") } else { message };
     let needed = match rule {

@@ -14,6 +14,7 @@ use super::word::capital;
 use crate::domain::{Bound, Fingerprint, MetricName, MetricSpec, Reason, RuleKind, RuleVerdict, Severity};
 use crate::stats::Ratio;
 use crate::text::number::{beside, counted, limit};
+use crate::text::pointer::escape;
 
 /// How far a judge must agree with people.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -48,7 +49,7 @@ impl TrustPolicy {
     ) -> BTreeMap<MetricName, Self> {
         let mut judges = BTreeMap::new();
         for (name, one) in settings {
-            let at = format!("/judges/{}", name.replace('~', "~0").replace('/', "~1"));
+            let at = format!("/judges/{}", escape(name));
             if !known.is_empty() && known.iter().all(|spec| *spec.name != **name) {
                 checker.unknown_metric(&at, name, known);
             }

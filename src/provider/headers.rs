@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::diagnostic::Diagnostics;
 use crate::domain::Secret;
 use crate::net::is_credential_header;
-use crate::suite::Block;
+use crate::suite::{Block, pointer};
 
 /// Sorted by name.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ impl Headers {
         let mut headers = Self::default();
         let mut sound = true;
         for (name, value) in written {
-            let place = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+            let place = format!("{pointer}/{}", pointer::escape(name));
             let mut refuse = |message: String| {
                 diagnostics.push(block.problem(&place, "header", message));
                 sound = false;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Block;
 use crate::diagnostic::Diagnostics;
 use crate::domain::Secret;
+use crate::text::pointer::escape;
 
 /// What a program is given beside the allow-list: plain variables, and credentials.
 pub type Environment = (Vec<(String, String)>, Vec<(String, Secret)>);
@@ -16,7 +17,7 @@ impl Block {
         let (mut plain, mut credentials) = (Vec::new(), Vec::new());
         let mut sound = true;
         for (name, value) in env {
-            let place = format!("/env/{}", name.replace('~', "~0").replace('/', "~1"));
+            let place = format!("/env/{}", escape(&name));
             if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
                 diagnostics.push(self.problem(
                     &place,

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::Block;
 use super::accepted::{Accepted, is_word, refuses, with_article, word};
-use super::locate::{escape, unescape};
 use crate::diagnostic::Diagnostic;
 use crate::domain::MASK;
+use crate::text::pointer::{escape, unescape};
 use crate::text::{duration, suggest};
 
 /// Whether the key or the value is what must be changed.

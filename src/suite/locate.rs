@@ -7,6 +7,7 @@ use super::Block;
 use super::block::Written;
 use super::node::{Content, Node};
 use crate::diagnostic::{Source, Span};
+use crate::text::pointer::escape;
 
 /// What a block is called and where.
 pub(super) struct Label<'l> {
@@ -69,16 +70,6 @@ impl Places {
             Content::Null | Content::Bool(_) | Content::Text(_) => {}
         }
     }
-}
-
-/// One step of a JSON pointer (RFC 6901).
-pub(super) fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
-}
-
-/// The text of one step of a JSON pointer.
-pub(super) fn unescape(step: &str) -> String {
-    step.replace("~1", "/").replace("~0", "~")
 }
 
 impl Written {

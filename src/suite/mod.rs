@@ -33,6 +33,7 @@ pub use schema::{SchemaParts, schema};
 pub use spec::Reuse;
 
 pub use crate::text::duration::Period;
+pub use crate::text::pointer;
 
 #[cfg(test)]
 mod tests;

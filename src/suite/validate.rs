@@ -4,9 +4,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::explain::{At, Finding, explain};
-use super::locate::{escape, unescape};
 use super::{Block, block::Written};
 use crate::text::duration;
+use crate::text::pointer::{escape, unescape};
 
 /// Rounds of leaving out what is wrong: each takes away one level of nesting at least, and settings have a handful.
 const MOST_ROUNDS: usize = 8;

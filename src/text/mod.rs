@@ -12,6 +12,7 @@ pub mod jaro;
 pub mod jsonpath;
 pub mod normalize;
 pub mod number;
+pub mod pointer;
 pub mod size;
 pub mod suggest;
 pub mod template;

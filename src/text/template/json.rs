@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{FillError, Lookup, Template, TemplateError};
+use crate::text::pointer::escape;
 
 /// A JSON value whose texts are templates. A text that is exactly one placeholder keeps the type of its value, so
 /// `{"k": "{{ contexts }}"}` sends a list. Keys are never templates.
@@ -73,7 +74,7 @@ fn parse(value: &Value, pointer: &str, allowed: &[&str], errors: &mut Vec<JsonTe
         Value::Object(map) => Node::Object(
             map.iter()
                 .map(|(key, item)| {
-                    let pointer = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+                    let pointer = format!("{pointer}/{}", escape(key));
                     (key.clone(), parse(item, &pointer, allowed, errors))
                 })
                 .collect(),

@@ -3,34 +3,14 @@
 #![allow(dead_code, reason = "each of its users needs another part of it")]
 #![allow(clippy::unwrap_used, reason = "a test server may panic; the test then fails")]
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Barrier, Mutex, MutexGuard};
+use std::sync::{Arc, Barrier};
 
 use serde_json::{Value, json};
 
-/// A request as it arrived.
-#[derive(Clone, Debug)]
-pub struct Seen {
-    pub method: String,
-    pub path: String,
-    pub query: String,
-    pub authorization: Option<String>,
-    pub body: String,
-}
+use super::fake_server::{self, Answer, FakeServer, Host, Seen, matches_template};
 
 /// What happens instead of a proper answer.
-#[derive(Clone, Debug)]
-pub enum Fault {
-    /// These bytes, and nothing is done.
-    Answer(Vec<u8>),
-    /// The request is carried out, but the connection closes before the answer.
-    LoseAnswer,
-    /// The connection closes before anything is done.
-    LoseRequest,
-    /// Somebody deletes all comments just before.
-    Vanish,
-}
+pub type Fault = fake_server::Fault<Github>;
 
 #[derive(Clone, Debug)]
 pub struct Stored {
@@ -41,26 +21,19 @@ pub struct Stored {
     pub updated: u64,
 }
 
-struct Planned {
-    method: &'static str,
-    path: &'static str,
-    left: usize,
-    fault: Fault,
-}
-
-struct State {
+/// Its comments and pull requests.
+pub struct Github {
     contract: Value,
     prefix: String,
-    comments: Vec<Stored>,
+    pub comments: Vec<Stored>,
     pulls: Vec<Value>,
     next_id: u64,
     clock: u64,
     page_cap: usize,
     /// None: the token is an installation's.
     login: Option<String>,
-    seen: Vec<Seen>,
-    violations: Vec<String>,
-    faults: Vec<Planned>,
+    /// Answers of ours that break the contract.
+    broken: Vec<String>,
     lists_to_meet: usize,
     meeting: Option<Arc<Barrier>>,
 }
@@ -69,7 +42,7 @@ struct State {
 pub struct FakeGithub {
     /// What `GITHUB_API_URL` is to be.
     pub url: String,
-    state: Arc<Mutex<State>>,
+    server: FakeServer<Github>,
 }
 
 impl FakeGithub {
@@ -82,7 +55,7 @@ impl FakeGithub {
     pub fn start_under(prefix: &str) -> Self {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/contracts/github/github-ops.json");
         let contract = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
-        let state = State {
+        let server = FakeServer::start(Github {
             contract,
             prefix: prefix.to_owned(),
             comments: Vec::new(),
@@ -91,141 +64,83 @@ impl FakeGithub {
             clock: 0,
             page_cap: 100,
             login: None,
-            seen: Vec::new(),
-            violations: Vec::new(),
-            faults: Vec::new(),
+            broken: Vec::new(),
             lists_to_meet: 0,
             meeting: None,
-        };
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}{prefix}", listener.local_addr().unwrap());
-        let state = Arc::new(Mutex::new(state));
-        let shared = Arc::clone(&state);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&shared);
-                std::thread::spawn(move || serve(stream, &shared));
-            }
         });
-        Self { url, state }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap()
+        Self { url: format!("{}{prefix}", server.url), server }
     }
 
     /// The token is a person's.
     pub fn with_login(self, login: &str) -> Self {
-        self.state().login = Some(login.to_owned());
+        self.server.with(|github| github.login = Some(login.to_owned()));
         self
     }
 
     /// The most comments on a page, whatever is asked for.
     pub fn with_pages_of(self, cap: usize) -> Self {
-        self.state().page_cap = cap;
+        self.server.with(|github| github.page_cap = cap);
         self
     }
 
     /// Adds a comment by somebody; returns its id.
     pub fn add(&self, login: &str, kind: &str, body: &str) -> u64 {
-        self.state().add(login, kind, body)
+        self.server.with(|github| github.add(login, kind, body))
     }
 
     pub fn add_pull(&self, number: u64, state: &str, head_sha: &str) {
-        let pull = self.state().pull(number, state, head_sha);
-        self.state().pulls.push(pull);
+        self.server.with(|github| {
+            let pull = github.pull(number, state, head_sha);
+            github.pulls.push(pull);
+        });
     }
 
     /// The next `times` requests whose path contains `path` fail.
     pub fn fail(&self, method: &'static str, path: &'static str, times: usize, fault: Fault) {
-        self.state().faults.push(Planned { method, path, left: times, fault });
+        self.server.fail(method, path, times, fault);
     }
 
     /// The first `count` lists wait for each other, so that `count` jobs see the same state.
     pub fn let_lists_meet(&self, count: usize) {
-        let mut state = self.state();
-        state.lists_to_meet = count;
-        state.meeting = Some(Arc::new(Barrier::new(count)));
+        self.server.with(|github| {
+            github.lists_to_meet = count;
+            github.meeting = Some(Arc::new(Barrier::new(count)));
+        });
     }
 
     pub fn comments(&self) -> Vec<Stored> {
-        self.state().comments.clone()
+        self.server.with(|github| github.comments.clone())
     }
 
     pub fn seen(&self) -> Vec<Seen> {
-        self.state().seen.clone()
+        self.server.seen()
     }
 
     /// `GET /…` lines of what arrived, without queries.
     pub fn log(&self) -> Vec<String> {
-        self.state().seen.iter().map(|seen| format!("{} {}", seen.method, seen.path)).collect()
+        self.server.log()
     }
 
     /// Requests or answers that break the contract.
     pub fn violations(&self) -> Vec<String> {
-        self.state().violations.clone()
+        let broken = self.server.with(|github| github.broken.clone());
+        self.server.violations().into_iter().chain(broken).collect()
     }
 }
 
-fn serve(stream: TcpStream, shared: &Mutex<State>) {
-    let Some(seen) = read_request(&stream) else { return };
-    let meeting = {
-        let mut state = shared.lock().unwrap();
-        state.seen.push(seen.clone());
-        state.meeting_of(&seen)
-    };
-    if let Some(meeting) = meeting {
-        meeting.wait();
+impl Host for Github {
+    fn check(&self, seen: &Seen) -> Result<(), String> {
+        self.operation(seen).map(drop)
     }
-    let answer = shared.lock().unwrap().answer(&seen);
-    if let Some(bytes) = answer {
-        let mut stream = stream;
-        let _closed_early = stream.write_all(&bytes);
-    }
-}
 
-fn read_request(stream: &TcpStream) -> Option<Seen> {
-    let mut reader = BufReader::new(stream);
-    let mut line = String::new();
-    reader.read_line(&mut line).ok()?;
-    let mut parts = line.split_whitespace();
-    let (method, target) = (parts.next()?.to_owned(), parts.next()?.to_owned());
-    let (mut length, mut chunked, mut authorization) = (0usize, false, None);
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header).ok()?;
-        let Some((name, value)) = header.trim_end().split_once(':') else { break };
-        match name.to_ascii_lowercase().as_str() {
-            "content-length" => length = value.trim().parse().ok()?,
-            "transfer-encoding" => chunked = value.trim() == "chunked",
-            "authorization" => authorization = Some(value.trim().to_owned()),
-            _ => {}
-        }
+    fn carry_out(&mut self, seen: &Seen) -> Answer {
+        let operation = self.operation(seen).unwrap_or_default();
+        let (status, body, link) = self.answer(seen);
+        self.check_answer(&operation, status, &body);
+        (status, body, link.map(|link| ("link", link)).into_iter().collect())
     }
-    let mut body = Vec::new();
-    if chunked {
-        loop {
-            let mut size = String::new();
-            reader.read_line(&mut size).ok()?;
-            let size = usize::from_str_radix(size.trim(), 16).ok()?;
-            let mut chunk = vec![0; size + 2];
-            reader.read_exact(&mut chunk).ok()?;
-            if size == 0 {
-                break;
-            }
-            body.extend_from_slice(&chunk[..size]);
-        }
-    } else {
-        body.resize(length, 0);
-        reader.read_exact(&mut body).ok()?;
-    }
-    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let (path, query) = (path.to_owned(), query.to_owned());
-    Some(Seen { method, path, query, authorization, body: String::from_utf8(body).ok()? })
-}
 
-impl State {
-    fn meeting_of(&mut self, seen: &Seen) -> Option<Arc<Barrier>> {
+    fn meeting(&mut self, seen: &Seen) -> Option<Arc<Barrier>> {
         let list = seen.method == "GET" && seen.path.ends_with("/comments");
         if !list || self.lists_to_meet == 0 {
             return None;
@@ -233,60 +148,31 @@ impl State {
         self.lists_to_meet -= 1;
         self.meeting.clone()
     }
+}
 
-    fn answer(&mut self, seen: &Seen) -> Option<Vec<u8>> {
-        let fault = self
-            .faults
-            .iter_mut()
-            .find(|planned| planned.left > 0 && planned.method == seen.method && seen.path.contains(planned.path));
-        let fault = fault.map(|planned| {
-            planned.left -= 1;
-            planned.fault.clone()
-        });
-        let operation = match self.check_request(seen) {
-            Ok(operation) => operation,
-            Err(violation) => {
-                self.violations.push(violation.clone());
-                return Some(http(422, &json!({ "message": violation }), None));
-            }
-        };
-        match fault {
-            Some(Fault::Answer(bytes)) => return Some(bytes),
-            Some(Fault::LoseRequest) => return None,
-            Some(Fault::Vanish) => self.comments.clear(),
-            Some(Fault::LoseAnswer) | None => {}
-        }
-        let (status, body, link) = self.carry_out(seen);
-        self.check_answer(&operation, status, &body);
-        match fault {
-            Some(Fault::LoseAnswer) => None,
-            _ => Some(http(status, &body, link)),
-        }
-    }
-
+impl Github {
     /// Method, path, query and body must be an operation of the contract.
-    fn check_request(&self, seen: &Seen) -> Result<Value, String> {
-        let what = format!("{} {}?{}", seen.method, seen.path, seen.query);
-        if seen.authorization.as_deref().is_none_or(|value| !value.starts_with("Bearer ")) {
-            return Err(format!("{what}: no token"));
+    fn operation(&self, seen: &Seen) -> Result<Value, String> {
+        if seen.header("authorization").is_none_or(|value| !value.starts_with("Bearer ")) {
+            return Err("no token".to_owned());
         }
-        let Some(path) = seen.path.strip_prefix(&self.prefix) else { return Err(format!("{what}: wrong base")) };
+        let Some(path) = seen.path.strip_prefix(&self.prefix) else { return Err("wrong base".to_owned()) };
         let operation = self.contract["operations"].as_array().unwrap().iter().find(|operation| {
             operation["method"] == seen.method.as_str() && matches_template(operation["path"].as_str().unwrap(), path)
         });
-        let operation = operation.ok_or_else(|| format!("{what}: no such operation in the contract"))?.clone();
+        let operation = operation.ok_or_else(|| "no such operation in the contract".to_owned())?.clone();
         for (name, value) in seen.query.split('&').filter_map(|pair| pair.split_once('=')) {
             let known = &operation["query"]["properties"][name];
             let allowed = known.get("enum").and_then(Value::as_array);
             if known.is_null() || allowed.is_some_and(|allowed| !allowed.contains(&json!(value))) {
-                return Err(format!("{what}: the query `{name}={value}` is not in the contract"));
+                return Err(format!("the query `{name}={value}` is not in the contract"));
             }
         }
         if !operation["request"].is_null() {
-            let body: Value = serde_json::from_str(&seen.body).map_err(|error| format!("{what}: {error}"))?;
-            self.validate(&operation["request"], &body).map_err(|error| format!("{what}: {error}"))?;
+            let body: Value = serde_json::from_str(&seen.body).map_err(|error| error.to_string())?;
+            self.validate(&operation["request"], &body)?;
         } else if !seen.body.is_empty() {
-            return Err(format!("{what}: a body where there is none"));
+            return Err("a body where there is none".to_owned());
         }
         Ok(operation)
     }
@@ -296,7 +182,7 @@ impl State {
         if schema.is_object()
             && let Err(error) = self.validate(schema, body)
         {
-            self.violations.push(format!("the fake's own answer to {}: {error}", operation["path"]));
+            self.broken.push(format!("the fake's own answer to {}: {error}", operation["path"]));
         }
     }
 
@@ -306,7 +192,7 @@ impl State {
         validator.validate(value).map_err(|error| format!("{error} at {}", error.instance_path()))
     }
 
-    fn carry_out(&mut self, seen: &Seen) -> (u16, Value, Option<String>) {
+    fn answer(&mut self, seen: &Seen) -> (u16, Value, Option<String>) {
         let path = seen.path.strip_prefix(&self.prefix).unwrap_or_default().to_owned();
         let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let text = || serde_json::from_str::<Value>(&seen.body).unwrap()["body"].as_str().unwrap().to_owned();
@@ -477,22 +363,6 @@ fn plain(schema: &Value) -> Value {
     }
 }
 
-fn matches_template(template: &str, path: &str) -> bool {
-    let (template, path): (Vec<&str>, Vec<&str>) = (template.split('/').collect(), path.split('/').collect());
-    template.len() == path.len()
-        && template
-            .iter()
-            .zip(&path)
-            .all(|(expected, part)| expected.starts_with('{') && !part.is_empty() || expected == part)
-}
-
 fn not_found() -> (u16, Value, Option<String>) {
     (404, json!({ "message": "Not Found" }), None)
-}
-
-fn http(status: u16, body: &Value, link: Option<String>) -> Vec<u8> {
-    let body = if body.is_null() { String::new() } else { body.to_string() };
-    let link = link.map(|link| format!("link: {link}\r\n")).unwrap_or_default();
-    let head = format!("HTTP/1.1 {status} x\r\nconnection: close\r\ncontent-type: application/json\r\n{link}");
-    format!("{head}content-length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }

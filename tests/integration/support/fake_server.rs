@@ -4,7 +4,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Barrier, Mutex, MutexGuard};
 
 use serde_json::Value;
 
@@ -41,6 +41,10 @@ pub trait Host: Send + 'static {
     /// What is wrong with the request.
     fn check(&self, seen: &Seen) -> Result<(), String>;
     fn carry_out(&mut self, seen: &Seen) -> Answer;
+    /// Whom the request waits for before it is answered, so that several jobs see the same state.
+    fn meeting(&mut self, _seen: &Seen) -> Option<Arc<Barrier>> {
+        None
+    }
 }
 
 /// What happens instead of a proper answer.
@@ -121,16 +125,23 @@ impl<H: Host> FakeServer<H> {
 
 fn serve<H: Host>(mut stream: TcpStream, state: &Mutex<State<H>>) {
     let Some(seen) = read_request(&stream) else { return };
-    let answer = state.lock().unwrap().answer(seen);
+    let meeting = {
+        let mut state = state.lock().unwrap();
+        state.seen.push(seen.clone());
+        state.host.meeting(&seen)
+    };
+    if let Some(meeting) = meeting {
+        meeting.wait();
+    }
+    let answer = state.lock().unwrap().answer(&seen);
     if let Some(bytes) = answer {
         let _ = stream.write_all(&bytes).and_then(|()| stream.flush());
     }
 }
 
 impl<H: Host> State<H> {
-    fn answer(&mut self, seen: Seen) -> Option<Vec<u8>> {
-        self.seen.push(seen.clone());
-        if let Err(violation) = self.host.check(&seen) {
+    fn answer(&mut self, seen: &Seen) -> Option<Vec<u8>> {
+        if let Err(violation) = self.host.check(seen) {
             let violation = format!("{} {}?{}: {violation}", seen.method, seen.path, seen.query);
             self.violations.push(violation.clone());
             return Some(http(&(422, serde_json::json!({ "message": violation }), Vec::new())));
@@ -148,7 +159,7 @@ impl<H: Host> State<H> {
                 Fault::Before(act) => act(&mut self.host),
             }
         }
-        let answer = self.host.carry_out(&seen);
+        let answer = self.host.carry_out(seen);
         (!lose).then(|| http(&answer))
     }
 }
@@ -166,12 +177,31 @@ fn read_request(stream: &TcpStream) -> Option<Seen> {
         let Some((name, value)) = header.trim_end().split_once(':') else { break };
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let length = headers.iter().find(|(name, _)| name == "content-length");
-    let mut body = vec![0; length.map_or(Some(0), |(_, value)| value.parse().ok())?];
-    reader.read_exact(&mut body).ok()?;
+    let header = |name: &str| headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let mut body = Vec::new();
+    if header("transfer-encoding") == Some("chunked") {
+        read_chunks(&mut reader, &mut body)?;
+    } else {
+        body.resize(header("content-length").map_or(Some(0), |value| value.parse().ok())?, 0);
+        reader.read_exact(&mut body).ok()?;
+    }
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     let (path, query) = (path.to_owned(), query.to_owned());
     Some(Seen { method, path, query, headers, body: String::from_utf8(body).ok()? })
+}
+
+fn read_chunks(reader: &mut impl BufRead, body: &mut Vec<u8>) -> Option<()> {
+    loop {
+        let mut size = String::new();
+        reader.read_line(&mut size).ok()?;
+        let size = usize::from_str_radix(size.trim(), 16).ok()?;
+        let mut chunk = vec![0; size + 2];
+        reader.read_exact(&mut chunk).ok()?;
+        if size == 0 {
+            return Some(());
+        }
+        body.extend_from_slice(&chunk[..size]);
+    }
 }
 
 fn http((status, body, headers): &Answer) -> Vec<u8> {

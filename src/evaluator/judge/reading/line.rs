@@ -8,22 +8,35 @@ type Words = &'static [(&'static str, f64)];
 
 /// The last verdict line; where `bare`, also a bare last line or one object. Several forms must agree.
 pub(super) fn words(text: &str, label: &str, words: Words, bare: bool) -> Result<JudgeReading, Unusable> {
+    agreed(text, label, words, bare, verdict_object)
+}
+
+/// As [`words`], without the object's `pass`.
+pub(super) fn letters(text: &str, label: &str, letters: Words, bare: bool) -> Result<JudgeReading, Unusable> {
+    agreed(text, label, letters, bare, letter_object)
+}
+
+/// Reads a verdict as an object; the last argument: whether there is no other form of it.
+type ReadObject = fn(&str, Words, bool) -> Result<Option<JudgeReading>, Unusable>;
+
+fn agreed(
+    text: &str,
+    label: &str,
+    words: Words,
+    bare: bool,
+    read_object: ReadObject,
+) -> Result<JudgeReading, Unusable> {
     let mut found = Vec::new();
     if let Some(line) = last_labelled(text, label) {
         let value = one_of(&line.rest, words).ok_or_else(|| {
             Unusable::new(Why::Ambiguous, format!("the last verdict line says `{}`", excerpt(&line.rest, 60)))
         })?;
-        found.push(JudgeReading {
-            value,
-            pass: None,
-            reason: without(text, line.index),
-            form: Said::Line,
-            said: line.said,
-        });
+        let reason = without(text, line.index);
+        found.push(JudgeReading { value, pass: None, reason, form: Said::Line, said: line.said });
     }
     if bare {
         found.extend(bare_last_line(text, words));
-        found.extend(verdict_object(text, words, found.is_empty())?);
+        found.extend(read_object(text, words, found.is_empty())?);
     }
     let mut found = found.into_iter();
     let first = found.next().ok_or_else(|| Unusable::new(Why::NoVerdict, expected(words)))?;
@@ -33,33 +46,16 @@ pub(super) fn words(text: &str, label: &str, words: Words, bare: bool) -> Result
     Ok(first)
 }
 
-/// As [`words`], without the object's `pass`.
-pub(super) fn letters(text: &str, label: &str, letters: Words, bare: bool) -> Result<JudgeReading, Unusable> {
-    let mut found = Vec::new();
-    if let Some(line) = last_labelled(text, label) {
-        let value = one_of(&line.rest, letters).ok_or_else(|| {
-            Unusable::new(Why::Ambiguous, format!("the last verdict line says `{}`", excerpt(&line.rest, 60)))
-        })?;
-        let reason = without(text, line.index);
-        found.push(JudgeReading { value, pass: None, reason, form: Said::Line, said: line.said });
+fn letter_object(text: &str, letters: Words, alone: bool) -> Result<Option<JudgeReading>, Unusable> {
+    let scan = scan(text, &["verdict"]);
+    if scan.objects.is_empty() && (scan.broken.is_none() || !alone) {
+        return Ok(None);
     }
-    if bare {
-        found.extend(bare_last_line(text, letters));
-        let scan = scan(text, &["verdict"]);
-        if !scan.objects.is_empty() || (scan.broken.is_some() && found.is_empty()) {
-            let object = only(&scan, "`verdict`")?;
-            let value = verdict_word(object, letters)?;
-            let value = value.ok_or_else(|| Unusable::new(Why::NoVerdict, "the object has no `verdict`"))?;
-            let said = object.raw().to_owned();
-            found.push(JudgeReading { value, pass: None, reason: object.reason(), form: Said::Object, said });
-        }
-    }
-    let mut found = found.into_iter();
-    let first = found.next().ok_or_else(|| Unusable::new(Why::NoVerdict, expected(letters)))?;
-    if found.any(|other| other.value != first.value) {
-        return Err(Unusable::new(Why::Contradiction, "the reply gives more than one verdict, and they do not agree"));
-    }
-    Ok(first)
+    let object = only(&scan, "`verdict`")?;
+    let value = verdict_word(object, letters)?;
+    let value = value.ok_or_else(|| Unusable::new(Why::NoVerdict, "the object has no `verdict`"))?;
+    let said = object.raw().to_owned();
+    Ok(Some(JudgeReading { value, pass: None, reason: object.reason(), form: Said::Object, said }))
 }
 
 fn expected(words: Words) -> String {
